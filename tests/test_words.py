@@ -69,8 +69,8 @@ def api() -> Texts:
 
 
 def metrics() -> Texts:
-    for one in METRICS:
-        yield one.name, one.help
+    for metric in METRICS:
+        yield metric.name, metric.help
 
 
 def panels() -> Texts:

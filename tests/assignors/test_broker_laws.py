@@ -311,14 +311,14 @@ def test_a_release_is_read_from_its_first_two_numbers() -> None:
 
 
 def test_two_claims_of_one_partition_both_stay_where_topics_differ() -> None:
-    one, other = BrokerTopic(id=bytes(16), partitions=2), BrokerTopic(id=bytes([1] * 16), partitions=1)
+    first_topic, other = BrokerTopic(id=bytes(16), partitions=2), BrokerTopic(id=bytes([1] * 16), partitions=1)
     members = (
-        BrokerMember(id="m1", names=("a",), previous=((one.id, (0,)),)),
-        BrokerMember(id="m2", names=("a", "b"), previous=((one.id, (0,)),)),
+        BrokerMember(id="m1", names=("a",), previous=((first_topic.id, (0,)),)),
+        BrokerMember(id="m2", names=("a", "b"), previous=((first_topic.id, (0,)),)),
     )
-    result = result_of(uniform.assign(BrokerGroup(members=members, topics={"a": one, "b": other})))
+    result = result_of(uniform.assign(BrokerGroup(members=members, topics={"a": first_topic, "b": other})))
     assert result is not None
-    assert [sorted(result.target(name).get(one.id, ())) for name in ("m1", "m2")] == [[0, 1], [0]]
+    assert [sorted(result.target(name).get(first_topic.id, ())) for name in ("m1", "m2")] == [[0, 1], [0]]
 
 
 def test_a_target_that_names_a_missing_partition_makes_uniform_throw() -> None:

@@ -134,7 +134,7 @@ def capture(store: PostgresStore, name: str, cluster: str, batch_id: int, part: 
 
 def _ranges(cluster: str, some: list[RawRecord]) -> dict[PartitionKey, Range]:
     ends: dict[PartitionKey, int] = {}
-    for one in some:
-        key = PartitionKey(f"id-of-{cluster}", f"{cluster}-{one.topic}", one.topic, one.partition)
-        ends[key] = max(one.offset + 1, ends.get(key, 0))
+    for row in some:
+        key = PartitionKey(f"id-of-{cluster}", f"{cluster}-{row.topic}", row.topic, row.partition)
+        ends[key] = max(row.offset + 1, ends.get(key, 0))
     return {key: Range(0, end) for key, end in ends.items()}

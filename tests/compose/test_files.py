@@ -132,12 +132,12 @@ def test_worker_is_reachable_under_its_name(number: int) -> None:
 
 def test_workers_differ_in_name_and_port_only() -> None:
     own = {"listeners", "rest.advertised.host.name"}
-    one, *others = [
+    first, *others = [
         {key: value for key, value in properties(path).items() if key not in own}
         for path in sorted((ROOT / "conf" / "compose").glob("worker-*.properties"))
     ]
     assert len(others) == 2
-    assert all(other == one for other in others)
+    assert all(other == first for other in others)
 
 
 def test_monitor_knows_what_the_workers_are_configured_with() -> None:

@@ -49,22 +49,22 @@ class Double:
             if folder[1] in self.folders:
                 return 200, {"uid": folder[1], "title": self.folders[folder[1]]}
             return 404, {"message": "folder not found", "status": "not-found"}
-        one = re.fullmatch(r"/dashboards/uid/([^/]+)(/versions)?", path)
-        if one is None:
+        matched = re.fullmatch(r"/dashboards/uid/([^/]+)(/versions)?", path)
+        if matched is None:
             return 404, {"message": "Not found"}
-        stored = self.dashboards.get(one[1])
+        stored = self.dashboards.get(matched[1])
         if stored is None:
             return 404, {"message": "Dashboard not found", "status": "not-found"}
         count = len(stored.versions)
-        if one[2]:
+        if matched[2]:
             listed = [
-                {"id": at, "uid": one[1], "version": at, "message": message}
+                {"id": at, "uid": matched[1], "version": at, "message": message}
                 for at, (_, message) in enumerate(stored.versions, start=1)
             ][::-1]
             return 200, listed if self.bare else {"continueToken": "", "versions": listed}
-        content = {**stored.versions[-1][0], "id": 7, "uid": one[1], "version": count}
+        content = {**stored.versions[-1][0], "id": 7, "uid": matched[1], "version": count}
         if self.raced:
-            self.edit(one[1], title="mine")
+            self.edit(matched[1], title="mine")
         return 200, {"dashboard": content, "meta": {"folderUid": stored.folder, "version": count}}
 
     def post(self, path: str, body: dict[str, Any]) -> Answer:

@@ -174,5 +174,5 @@ def test_at_most_one_query_in_twenty_is_empty_and_each_says_why() -> None:
 )
 def test_numbers_are_right(prometheus: Server, where: str, value: float) -> None:
     (asked,) = (one for one in promql() if one.where == where and not one.ranged)
-    (one,) = found(prometheus, asked)
-    assert float(one["value"][1]) == value
+    (sample,) = found(prometheus, asked)
+    assert float(sample["value"][1]) == value

@@ -29,8 +29,8 @@ def test_targets_of_a_real_group_match(watched: Watched) -> None:
     consumers: list[Consumer] = []
 
     def hold() -> bool:
-        for one in consumers:
-            one.poll(0.02)
+        for consumer in consumers:
+            consumer.poll(0.02)
         held = [len(one.assignment()) for one in consumers]
         return all(held) and sum(held) == PARTITIONS
 

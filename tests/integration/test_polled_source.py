@@ -103,12 +103,12 @@ def test_a_cluster_that_can_only_be_asked_is_found_and_explained(stage: Secured)
     watched = stage.watched
     with (
         simulated(watched, CONNECT) as group,
-        closing(member(stage, "one")) as one,
+        closing(member(stage, "one")) as first,
         closing(member(stage, "two")) as two,
     ):
 
         def both() -> bool:
-            shares = [each.poll(0.1) or each.assignment() for each in (one, two)]
+            shares = [each.poll(0.1) or each.assignment() for each in (first, two)]
             return all(isinstance(share, list) and len(share) == PARTITIONS // 2 for share in shares)
 
         watched.lab.wait_for("both consumers have partitions", both, timeout_s=PATIENCE_S)
@@ -191,8 +191,8 @@ def test_what_a_real_broker_says_of_groups_of_each_kind(stage: Secured) -> None:
     static = Consumer({**plain, "group.id": "static", "client.id": "c", "group.instance.id": "i-1"})
     epochs = Consumer({**plain, "group.id": "epochs", "group.protocol": "consumer"})
     with closing(static), closing(epochs):
-        for one in (static, epochs):
-            one.subscribe([TOPIC])
+        for consumer in (static, epochs):
+            consumer.subscribe([TOPIC])
 
         def assigned() -> bool:
             return all(one.poll(0.1) is None and len(one.assignment()) == PARTITIONS for one in (static, epochs))

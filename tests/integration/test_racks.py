@@ -197,9 +197,11 @@ def test_no_generation_is_called_wrong_while_a_broker_with_its_rack_dies(cluster
     summary = told.objects[-1]
     judged = [one for one in told.objects if one["kind"] == "generation" and one["group"] == GROUP]
     print(f"\nthe broker died at {killed_ms}, samples at {[one.at_ms for one in cluster.samples]}")
-    for one in judged:
-        verdict = one["verdict"]
-        print(f"{one['at_ms']} generation {one['generation']} {verdict['grade']} {verdict['reason'] or ''}")
+    for generation in judged:
+        verdict = generation["verdict"]
+        print(
+            f"{generation['at_ms']} generation {generation['generation']} {verdict['grade']} {verdict['reason'] or ''}"
+        )
     by_first_sample = replay(records, ClusterSettings(name="racks"), knowledge=knowledge_of(cluster.samples[:1]))
     print(f"by the first sample alone: {by_first_sample.objects[-1]['grades']}")
     without_racks = [

@@ -54,9 +54,9 @@ class Readers:
             for number in range(PARTITIONS):
                 self._producer.produce(TOPIC, b"value", partition=number)
             self._producer.flush(5)
-        for name, one in self.consumers.items():
+        for name, consumer in self.consumers.items():
             if name not in self.busy:
-                one.consume(100, 0.05)
+                consumer.consume(100, 0.05)
 
     def read(self, for_s: float) -> None:
         """So long."""
@@ -75,8 +75,8 @@ def readers(watched: Watched) -> Iterator[Readers]:
     try:
         yield made
     finally:
-        for one in made.consumers.values():
-            one.close()
+        for consumer in made.consumers.values():
+            consumer.close()
 
 
 def incident(watched: Watched) -> dict[str, Any] | None:

@@ -82,8 +82,8 @@ def ends(watched: Watched) -> dict[tuple[str, int], int]:
     return {place: end for place, end in {**offsets, **configs}.items() if end is not None}
 
 
-def reached(one: Drained) -> dict[tuple[str, int], int]:
-    return {(key.topic, key.partition): at for key, at in one.positions.items()}
+def reached(drained: Drained) -> dict[tuple[str, int], int]:
+    return {(key.topic, key.partition): at for key, at in drained.positions.items()}
 
 
 def test_everything_there_is_read_once_and_the_query_ends(spark: Any, watched: Watched, tmp_path: Path) -> None:

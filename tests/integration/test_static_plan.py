@@ -141,10 +141,10 @@ def revoked_then_placed(plan: Plan, story: Story) -> None:
 
 def nothing_moves(plan: Plan, story: Story) -> None:
     known = {plan.stage.cast[name].address for name in ("A", "B", "C", "S1")}
-    for one in story:
-        assert not one.observed.revoked()
-        assert not any(view.assigned for view in one.observed.views.values())
-        assert known <= set(one.hands())
+    for generation in story:
+        assert not generation.observed.revoked()
+        assert not any(view.assigned for view in generation.observed.views.values())
+        assert known <= set(generation.hands())
 
 
 def idle(name: str) -> Callable[[Plan], None]:

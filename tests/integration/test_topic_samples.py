@@ -47,8 +47,8 @@ class Members:
 
     def hold(self, partitions: int) -> bool:
         """Whether they hold so many partitions together, each of them some."""
-        for one in self.consumers:
-            one.poll(0.02)
+        for consumer in self.consumers:
+            consumer.poll(0.02)
         held = [len(one.assignment()) for one in self.consumers]
         return all(held) and sum(held) == partitions
 
@@ -58,9 +58,9 @@ def groups(watched: Watched, size: int) -> Iterator[list[Members]]:
     """One group of each strategy, stable."""
     with ExitStack() as ending:
         found = [Members(watched, strategy) for strategy in STRATEGIES]
-        for one in found:
-            ending.callback(one.scale, 0)
-            one.scale(size)
+        for generation in found:
+            ending.callback(generation.scale, 0)
+            generation.scale(size)
         settle(watched, found, sum(TOPICS.values()))
         yield found
 
@@ -76,8 +76,8 @@ def wait_judged(watched: Watched, job: Child, found: list[Members], at_least: in
     """Until each group has so many generations and none is pending; how many have which grade."""
 
     def judged() -> bool:
-        for one in found:
-            one.hold(0)
+        for generation in found:
+            generation.hold(0)
         said = [(watched.verdicts(one.group), watched.verdicts(one.group, final=False)) for one in found]
         return all(len(final) == len(whole) >= at_least for final, whole in said)
 
@@ -92,16 +92,16 @@ def test_groups_are_judged_while_partitions_are_added_and_the_job_is_restarted(w
     with groups(watched, 2) as found:
         with watched.job("first") as job:
             watched.wait_ready(job)
-            for one in found:
-                one.scale(3)
+            for generation in found:
+                generation.scale(3)
             settle(watched, found, sum(TOPICS.values()))
             grades = wait_judged(watched, job, found, 2)
             print(grades, [watched.verdicts(one.group) for one in found])
             admin.create_partitions([NewPartitions("orders", GROWN)])["orders"].result(PATIENCE_S)
             settle(watched, found, sum(TOPICS.values()) + GROWN - TOPICS["orders"])
             wait_judged(watched, job, found, 3)
-        for one in found:
-            one.scale(2)
+        for generation in found:
+            generation.scale(2)
         settle(watched, found, sum(TOPICS.values()) + GROWN - TOPICS["orders"])
         with watched.job("second") as job:
             watched.wait_ready(job)

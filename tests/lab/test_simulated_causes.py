@@ -29,16 +29,16 @@ def partings(cluster: Cluster, shift: dict[str, int]) -> Counter[tuple[str, str,
     found: Counter[tuple[str, str, str]] = Counter()
     members: dict[str, str] = {}
     before = 0
-    for one in replay(cluster.log.stamped(shift), cluster.settings()).objects:
-        if one["kind"] != "generation":
+    for published in replay(cluster.log.stamped(shift), cluster.settings()).objects:
+        if published["kind"] != "generation":
             continue
-        for cause in one["cause"]:
+        for cause in published["cause"]:
             for subject in cause["subjects"] if cause["kind"] in PARTINGS else ():
                 member_id = members.get(subject["id"], subject["id"])
-                truth = removed(cluster, before + 1, one["generation"], member_id)
+                truth = removed(cluster, before + 1, published["generation"], member_id)
                 found[cause["kind"], cause["certainty"], truth] += 1
-        members = {member["worker"]: member["member_id"] for member in one["members"]}
-        before = one["generation"]
+        members = {member["worker"]: member["member_id"] for member in published["members"]}
+        before = published["generation"]
     return found
 
 

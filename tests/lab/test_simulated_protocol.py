@@ -111,10 +111,10 @@ RIGHT = ConnectResult(version=3, error=0, leader="w1", leader_url=URL, config_of
 
 def holds(result: ConnectResult) -> dict[str, set[object]]:
     hands: dict[str, set[object]] = {}
-    for one in MEMBERS:
-        share = result.shares[one.id]
-        left = {*one.held.connectors, *one.held.tasks} - {*share.revoked.connectors, *share.revoked.tasks}
-        hands[one.id] = {*left, *share.assigned.connectors, *share.assigned.tasks}
+    for member in MEMBERS:
+        share = result.shares[member.id]
+        left = {*member.held.connectors, *member.held.tasks} - {*share.revoked.connectors, *share.revoked.tasks}
+        hands[member.id] = {*left, *share.assigned.connectors, *share.assigned.tasks}
     return hands
 
 

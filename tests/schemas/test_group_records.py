@@ -83,8 +83,8 @@ def leaves(value: Any, first_state: int = 0) -> Iterator[Any]:
                 if name not in LEFT_OUT and not odd:
                     yield from leaves(value[name], first_state)
         case list() | tuple():
-            for one in value:
-                yield from leaves(one, first_state)
+            for part in value:
+                yield from leaves(part, first_state)
         case _:
             assert is_dataclass(value), type(value)
             for field in fields(value):

@@ -80,8 +80,8 @@ def filled(type_: Type, version: int, flexible: bool, *, dense: bool) -> Iterato
     """Values of a type in which one array, at any depth, has as many smallest elements as fit into SIZE."""
     match type_:
         case Array(of):
-            one = smallest(of, version, flexible, dense=dense)
-            yield counted(SIZE // len(one), flexible) + one * (SIZE // len(one))
+            element = smallest(of, version, flexible, dense=dense)
+            yield counted(SIZE // len(element), flexible) + element * (SIZE // len(element))
             for inner in filled(of, version, flexible, dense=dense):
                 yield counted(1, flexible) + inner
         case Group(fields):
@@ -152,8 +152,8 @@ def worst_blobs() -> Iterator[tuple[str, bytes]]:
 
 def worst_json() -> Iterator[tuple[str, bytes]]:
     for name in ("config-connector", "config-task", "config-commit", "config-target-state", "status-value"):
-        for one in (b"[],", b"{},", b'{"":0},', b"1.5,", b"[[]],", b'"\xe4\xb8\x80",'):
-            yield name, b"[" + one * (SIZE // len(one)) + b"0]"
+        for piece in (b"[],", b"{},", b'{"":0},', b"1.5,", b"[[]],", b'"\xe4\xb8\x80",'):
+            yield name, b"[" + piece * (SIZE // len(piece)) + b"0]"
         yield name, b"[" * SIZE
         yield name, b"9" * SIZE
         yield name, b"{" + b",".join(b'"%d":0' % n for n in range(SIZE // 8)) + b"}"

@@ -90,10 +90,10 @@ def apart(incident_id: str, transition: str = "fired", **more: Any) -> Incident:
     return incident(transition, incident_id, subjects=(Subject("task", f"{incident_id}-0"),), **more)
 
 
-def part(one: Incident, **more: Any) -> Part:
+def part(incident: Incident, **more: Any) -> Part:
     """What the incident names, as its one part."""
     given: dict[str, Any] = {
-        name: getattr(one, name)
+        name: getattr(incident, name)
         for name in ("incident_id", "code", "subjects", "severity", "certainty", "opened_generation", "opened_at_ms",
                      "resolved_at_ms", "message", "evidence")
     }  # fmt: skip

@@ -99,8 +99,8 @@ def serving(folder: Path, dsn: str, page: dict[str, Any] | None = None, **sectio
 @contextmanager
 def served(folder: Path, dsn: str, page: dict[str, Any] | None = None, **sections: Any) -> Iterator[str]:
     """The address of the page's process, which ends with the block."""
-    with serving(folder, dsn, page, **sections) as one:
-        yield one.url
+    with serving(folder, dsn, page, **sections) as page_served:
+        yield page_served.url
 
 
 @pytest.fixture(scope="session")

@@ -55,9 +55,9 @@ def _only_counted(row: Row) -> bool:
 
 def _commit(store: PostgresStore, given: ClusterSettings, some: list[RawRecord], rows: list[Row]) -> list[Result]:
     ends: dict[PartitionKey, int] = {}
-    for one in some:
-        key = PartitionKey(f"k-{given.name}", f"id-{one.topic}", one.topic, one.partition)
-        ends[key] = max(one.offset + 1, ends.get(key, 0))
+    for result in some:
+        key = PartitionKey(f"k-{given.name}", f"id-{result.topic}", result.topic, result.partition)
+        ends[key] = max(result.offset + 1, ends.get(key, 0))
     states: dict[GroupKey, StoredState] = {}
     results: list[Result] = []
     for group, own in route(rows, given).items():

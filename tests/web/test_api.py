@@ -46,8 +46,8 @@ def test_every_route_answers_as_the_description_says(page: httpx.Client, route: 
     description = ask(page, "openapi.json")
     operation = description["paths"][route.path]["get"]
     assert operation["operationId"] == route.name
-    one = ask(page, "generations", limit=1, cluster="alpha")["items"][0]
-    known = {**one["source"], "cluster": "alpha", "group": "zombies"}
+    generation = ask(page, "generations", limit=1, cluster="alpha")["items"][0]
+    known = {**generation["source"], "cluster": "alpha", "group": "zombies"}
     required = {p["name"]: known[p["name"]] for p in operation["parameters"] if p["required"]}
     for parameters in (required, {**required, **_every(operation, known)}):
         answer = page.get(route.path, params=parameters)
@@ -116,9 +116,9 @@ def test_a_window_of_the_command_line_mutes(server: str) -> None:
     with database(server) as store:
         filled.put(store, builders.incident(cluster="gamma", group="g"))
         reader = Reader([store.database], DatabaseUnreachable)
-        (one,) = reader.open_incidents()
-        now_ms = one.document["opened_at_ms"] + 1
-        assert fleet.told_of(one, reader.windows(), now_ms).attention == "notified"
+        (incident,) = reader.open_incidents()
+        now_ms = incident.document["opened_at_ms"] + 1
+        assert fleet.told_of(incident, reader.windows(), now_ms).attention == "notified"
         with store.database.session() as connection:
             ended = replace(filled.window(now_ms), groups="ended", until_ms=now_ms + 1)
             for window in (
@@ -128,7 +128,7 @@ def test_a_window_of_the_command_line_mutes(server: str) -> None:
                 window = replace(window, from_ms=max(window.from_ms, window.until_ms - 604_800_000))
                 add(connection, window, "test")
         (window,) = reader.windows()
-        told = fleet.told_of(one, [window], window.from_ms)
+        told = fleet.told_of(incident, [window], window.from_ms)
         assert (told.attention, told.why) == ("muted", "maintenance by jane: broker upgrade")
 
 

@@ -126,11 +126,11 @@ def test_every_answer_has_the_described_shape(page: httpx.Client, route: Route) 
     validator = Draft202012Validator({**schema, "components": description["components"]})
     needed = [one["name"] for one in operation["parameters"] if one["required"]]
     more = {"limit": 500} if route.paged else {}
-    for one in groups(page) if needed else [{}]:
-        if one.get("generation", 0) is None:
+    for group in groups(page) if needed else [{}]:
+        if group.get("generation", 0) is None:
             continue
-        latest = page.get("/api/v1/generations", params={"limit": 1, **_place(one)}).json()["items"] if needed else []
-        known = {**one, **(latest[0]["source"] if latest else {})}
+        latest = page.get("/api/v1/generations", params={"limit": 1, **_place(group)}).json()["items"] if needed else []
+        known = {**group, **(latest[0]["source"] if latest else {})}
         answer = page.get(route.path, params={**more, **{name: known[name] for name in needed}})
         assert answer.status_code == 200, answer.text
         validator.validate(answer.json())

@@ -60,9 +60,9 @@ def test_the_api_lists_gaps_and_who_took_note(server: str, tmp_path: Path) -> No
 
     cluster = {"name": "c", "bootstrap_servers": "k:9092", "connect": {"sinks": {"status_topic": "told"}}}
     with database(server) as store:
-        one = builders.generation(cluster="c", group="sinks")
-        put(store, one)
-        partition = one.source.partition
+        generation = builders.generation(cluster="c", group="sinks")
+        put(store, generation)
+        partition = generation.source.partition
         own, other, of_status = lost(builders.TOPIC, partition), lost(builders.TOPIC, partition + 1), lost("told", 0)
         before_ms = int(time.time() * 1000)
         put(store, own, other, of_status, batch_id=8)

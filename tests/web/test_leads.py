@@ -23,8 +23,8 @@ def test_every_link_of_the_fleet_is_answered(page: httpx.Client) -> None:
     found |= links(page, "/group?cluster=gamma&group=hundred-workers")
     wanted = {"/", "/group", "/runbook", "/api/v1/openapi.json", "/api/v1/generation"}
     assert {one.partition("?")[0] for one in found} >= wanted
-    for one in found:
-        assert page.get(one).status_code == 200, one
+    for link in found:
+        assert page.get(link).status_code == 200, link
 
 
 def test_a_group_without_generation_shows_its_incident_and_why_nothing_else(page: httpx.Client) -> None:

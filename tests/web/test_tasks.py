@@ -31,13 +31,13 @@ def views(name: str) -> list[TaskView]:
 
 @pytest.mark.parametrize("name", [CLASSIC, KIP1071, PROBING])
 def test_every_generation_has_its_processes_and_sub_topologies(name: str) -> None:
-    for one, view in zip(documents(name), views(name), strict=True):
-        processes = one["streams"]["processes"]
+    for document, view in zip(documents(name), views(name), strict=True):
+        processes = document["streams"]["processes"]
         assert [line.threads for line in view.processes] == [len(process["threads"]) for process in processes]
         tasks = [len(thread["active"]) for process in processes for thread in process["threads"]]
         assert sum(line.with_state + line.without_state for line in view.processes) == sum(tasks)
-        assert [line.name for line in view.parts] == [part["name"] for part in one["streams"]["subtopologies"]]
-        balance = one["streams"]["balance"]
+        assert [line.name for line in view.parts] == [part["name"] for part in document["streams"]["subtopologies"]]
+        balance = document["streams"]["balance"]
         for line in view.processes:
             assert balance["stateful"][0] <= line.with_state <= balance["stateful"][1]
             assert balance["stateless"][0] <= line.without_state <= balance["stateless"][1]

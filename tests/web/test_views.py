@@ -37,8 +37,8 @@ def row(group: str = "g", at_ms: int = 0, **more: Any) -> GroupRow:
 
 
 def incident(transition: str = "fired", incident_id: str = "i", group: str = "g", **more: Any) -> IncidentRow:
-    one = builders.incident(transition, incident_id, cluster="c", group=group, **more)
-    return IncidentRow(as_object(one), "c", group, one.historic, "1.2.3", "1")
+    document = builders.incident(transition, incident_id, cluster="c", group=group, **more)
+    return IncidentRow(as_object(document), "c", group, document.historic, "1.2.3", "1")
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,17 @@ def incident(transition: str = "fired", incident_id: str = "i", group: str = "g"
         (incident("resolved"), "over", ""),
     ],
 )
-def test_attention(one: IncidentRow, attention: str, why: str) -> None:
-    told = fleet.told_of(one, [], NOW)
+def test_attention(row: IncidentRow, attention: str, why: str) -> None:
+    told = fleet.told_of(row, [], NOW)
     assert told.attention == attention
     assert why in told.why
 
 
 def test_a_window_mutes_and_says_who_and_why() -> None:
-    one = incident(group="under-x")._replace(cluster="gamma")
-    told = fleet.told_of(one, [window(NOW)], NOW)
+    muted = incident(group="under-x")._replace(cluster="gamma")
+    told = fleet.told_of(muted, [window(NOW)], NOW)
     assert (told.attention, told.why) == ("muted", "maintenance by jane: broker upgrade")
-    assert fleet.told_of(one, [window(NOW)], NOW + 3_600_000).attention == "notified"
+    assert fleet.told_of(muted, [window(NOW)], NOW + 3_600_000).attention == "notified"
 
 
 def test_harmed_groups_come_first_then_the_latest() -> None:
@@ -117,13 +117,13 @@ def test_an_incremental_worker_keeps_what_it_had() -> None:
 
 
 def test_the_matrix_marks_what_differs() -> None:
-    one, two = (replace(builders.member(n), assigned=ConnectShare((), (("a", 0), ("b", n)))) for n in (1, 2))
+    first, two = (replace(builders.member(n), assigned=ConnectShare((), (("a", 0), ("b", n)))) for n in (1, 2))
     expected = {
-        one.member_id: ExpectedShare(assigned=ConnectShare((), (("a", 0), ("b", 2)))),
+        first.member_id: ExpectedShare(assigned=ConnectShare((), (("a", 0), ("b", 2)))),
         two.member_id: ExpectedShare(assigned=ConnectShare((), (("b", 10),))),
     }
     verdict = Verdict(grade=Grade.UNEXPLAINED, expected=expected)
-    table = matrix(document(members=(one, two), verdict=verdict, unassigned=("b-10",)))
+    table = matrix(document(members=(first, two), verdict=verdict, unassigned=("b-10",)))
     assert table.workers == ("w1:8083", "w2:8083")
     assert [(line.name, *(cell.kind for cell in line.cells), line.note) for line in table.lines] == [
         ("a-0", "twice", "twice", "in several hands"),
@@ -169,13 +169,13 @@ def test_of_much_trouble_the_first_is_listed_and_the_rest_counted() -> None:
 
 
 def test_a_story_says_why_and_what_differs() -> None:
-    one = builders.member(1)
+    member = builders.member(1)
     verdict = Verdict(
         grade=Grade.UNEXPLAINED,
         reason=Reason(ReasonKind.OTHER_ANSWER, "no memory fits"),
-        expected={one.member_id: ExpectedShare(assigned=ConnectShare(("b",)))},
+        expected={member.member_id: ExpectedShare(assigned=ConnectShare(("b",)))},
     )
-    told = story(GenerationRow(document(members=(one,), verdict=verdict), "c", "g", "1.2.3"))
+    told = story(GenerationRow(document(members=(member,), verdict=verdict), "c", "g", "1.2.3"))
     assert told.expected == ("w1:8083 lacks b (connector), has a (connector), a-0 beyond it",)
     assert (told.meaning, told.reason) == ("nothing known gives it", "no memory fits")
     assert told.anchor == "g-3-5"
@@ -218,6 +218,6 @@ def test_every_write_of_a_group_shows() -> None:
 def test_an_assignment_that_was_polled_says_so() -> None:
     for sampled, said in ((None, ""), (Sampled(None, 1_000), "not known"), (Sampled(400, 11_400), "within the 11 s")):
         document = as_object(builders.generation(sampled=sampled))
-        one = story(GenerationRow(document, "c", "g", ""))
-        assert said in one.sampled
-        assert bool(one.sampled) == (sampled is not None)
+        told = story(GenerationRow(document, "c", "g", ""))
+        assert said in told.sampled
+        assert bool(told.sampled) == (sampled is not None)

@@ -119,8 +119,8 @@ def main() -> None:
         store.migrate()
         Run(store, known).go_on(rows[:CUT])
         with store.database.session() as connection:
-            for one in waiting(connection, RECEIVERS[0])[:SENT]:
-                mark_sent(connection, one.key, RECEIVERS[0], RECEIVERS)
+            for waiting_one in waiting(connection, RECEIVERS[0])[:SENT]:
+                mark_sent(connection, waiting_one.key, RECEIVERS[0], RECEIVERS)
             tables = tables_of(connection)
             told = [one.key for one in waiting(connection, RECEIVERS[1])]
         store.close()

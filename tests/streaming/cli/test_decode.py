@@ -80,10 +80,10 @@ def test_embedded_payloads_are_opened(capsys: pytest.CaptureFixture[str]) -> Non
         version=3, protocol_type="consumer", generation=1, protocol="stream", leader="m", members=(member,)
     )
     _, (shown,) = told(capsys, KEY.hex(), encode_group_metadata(group).hex())
-    (one,) = shown["value"]["members"]
-    assert one["subscription"]["value"]["topics"] == ["t"]
-    assert one["subscription"]["value"]["user_data"]["value"]["offset_sums"] == [[0, 1, -2]]
-    assert one["assignment"] == {"bytes": 0, "bytes_hex": ""}
+    (opened,) = shown["value"]["members"]
+    assert opened["subscription"]["value"]["topics"] == ["t"]
+    assert opened["subscription"]["value"]["user_data"]["value"]["offset_sums"] == [[0, 1, -2]]
+    assert opened["assignment"] == {"bytes": 0, "bytes_hex": ""}
 
 
 def test_tombstones_and_unreadable_records(capsys: pytest.CaptureFixture[str]) -> None:

@@ -304,11 +304,12 @@ def test_a_captures_racks_are_read_and_what_later_samples_show_may_be_known_befo
 ) -> None:
     story = racked(3)
     with gzip.open(tmp_path / "metadata.jsonl.gz", "wt", encoding="utf-8") as samples:
-        for one in story.metadata:
+        for sample in story.metadata:
             topics = {
-                name: {"partitions": len(racks), "racks": [*map(sorted, racks)]} for name, racks in one.topics.items()
+                name: {"partitions": len(racks), "racks": [*map(sorted, racks)]}
+                for name, racks in sample.topics.items()
             }
-            samples.write(json.dumps({"at_ms": one.at_ms, "topics": topics}) + "\n")
+            samples.write(json.dumps({"at_ms": sample.at_ms, "topics": topics}) + "\n")
     with gzip.open(tmp_path / "records.jsonl.gz", "wt", encoding="utf-8") as records:
         for record, body in story.generations:
             records.write(json.dumps(captured(record, body)) + "\n")

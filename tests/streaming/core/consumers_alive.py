@@ -112,10 +112,10 @@ class Alive:
         static = [one for one in self.members if one.instance is not None]
         if not static:
             return
-        one, new = self.dice.choice(static), self.process()
+        returned, new = self.dice.choice(static), self.process()
         self.story.now_ms += self.dice.choice((1_500, 8_000))
-        self.leader = new.id if self.leader == one.id else self.leader
-        one.id, one.topics, one.said, one.said_generation = new.id, self.wanted, (), -1
+        self.leader = new.id if self.leader == returned.id else self.leader
+        returned.id, returned.topics, returned.said, returned.said_generation = new.id, self.wanted, (), -1
         self.write()
 
     def grow(self) -> None:
@@ -166,8 +166,8 @@ class Alive:
     def change_assignor(self) -> None:
         """All members were restarted with it, two times, as it is done."""
         self.assignor = self.dice.choice(sorted(ASSIGNORS))
-        for one in self.members:
-            one.held, one.generation = (), -1
+        for member in self.members:
+            member.held, member.generation = (), -1
         self.rebalance()
 
     def rebalance(self, known: dict[str, int] | None = None) -> None:
@@ -191,21 +191,21 @@ class Alive:
     def assign(self, counts: dict[str, int]) -> bool:
         """The leader's answer; whether somebody has to give something up. Where it is none, everybody begins anew."""
         racks = {name: NO_RACKS * count for name, count in counts.items()}
-        for one in self.members:
-            one.said = one.held if self.assignor in (STICKY, COOPERATIVE_STICKY) else ()
-            one.said_generation = one.generation
+        for member in self.members:
+            member.said = member.held if self.assignor in (STICKY, COOPERATIVE_STICKY) else ()
+            member.said_generation = member.generation
         shares = self.answer(racks)
         if shares is None:
-            for one in self.members:
-                one.said, one.said_generation = (), -1
+            for member in self.members:
+                member.said, member.said_generation = (), -1
             shares = self.answer(racks)
         assert shares is not None
         gives_up = False
-        for one in self.members:
-            place = {topic: at for at, topic in enumerate(dict.fromkeys(topic for topic, _ in shares[one.id]))}
-            share = tuple(sorted(shares[one.id], key=lambda partition: place[partition[0]]))
-            gives_up = gives_up or (self.assignor == COOPERATIVE_STICKY and not set(one.said) <= set(share))
-            one.held, one.generation = share, self.story.generation
+        for member in self.members:
+            place = {topic: at for at, topic in enumerate(dict.fromkeys(topic for topic, _ in shares[member.id]))}
+            share = tuple(sorted(shares[member.id], key=lambda partition: place[partition[0]]))
+            gives_up = gives_up or (self.assignor == COOPERATIVE_STICKY and not set(member.said) <= set(share))
+            member.held, member.generation = share, self.story.generation
         return gives_up
 
     def answer(self, racks: TopicRacks) -> Mapping[str, tuple[TopicPartition, ...]] | None:
@@ -218,27 +218,27 @@ class Alive:
         given = [partition for share in shares.values() for partition in share]
         return shares if len(set(given)) == len(given) else None
 
-    def claims(self, one: Process) -> ConsumerMember:
+    def claims(self, process: Process) -> ConsumerMember:
         cooperative = self.assignor == COOPERATIVE_STICKY
-        claim = Claim(one.said, one.said_generation) if one.said else Claim()
+        claim = Claim(process.said, process.said_generation) if process.said else Claim()
         return ConsumerMember(
-            id=one.id,
-            instance_id=one.instance,
-            topics=one.topics,
-            owned=one.said if cooperative else (),
-            generation=one.said_generation,
-            claim=Claim((), one.said_generation) if cooperative else claim,
+            id=process.id,
+            instance_id=process.instance,
+            topics=process.topics,
+            owned=process.said if cooperative else (),
+            generation=process.said_generation,
+            claim=Claim((), process.said_generation) if cooperative else claim,
         )
 
-    def subscription(self, one: Process) -> ConsumerSubscription:
+    def subscription(self, process: Process) -> ConsumerSubscription:
         cooperative, data = self.assignor == COOPERATIVE_STICKY, None
         if cooperative:
-            data = encode_sticky_user_data(StickyUserData((), one.said_generation), cooperative=True)
-        elif self.assignor == STICKY and one.said:
-            data = encode_sticky_user_data(StickyUserData(one.said, one.said_generation))
-        owned = one.said if cooperative else ()
+            data = encode_sticky_user_data(StickyUserData((), process.said_generation), cooperative=True)
+        elif self.assignor == STICKY and process.said:
+            data = encode_sticky_user_data(StickyUserData(process.said, process.said_generation))
+        owned = process.said if cooperative else ()
         return ConsumerSubscription(
-            version=3, topics=one.topics, owned=owned, generation=one.said_generation, user_data=data
+            version=3, topics=process.topics, owned=owned, generation=process.said_generation, user_data=data
         )
 
     def write(self) -> None:

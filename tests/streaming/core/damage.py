@@ -311,24 +311,24 @@ def dropped(records: list[RawRecord], dice: Random) -> None:
 def doubled(records: list[RawRecord], dice: Random) -> None:
     """Written twice: the records behind it move up by one."""
     at = dice.randrange(len(records))
-    one = records[at]
-    place = (one.topic, one.partition)
+    record = records[at]
+    place = (record.topic, record.partition)
     moved = [
         replace(other, offset=other.offset + 1)
-        if (other.topic, other.partition) == place and other.offset > one.offset
+        if (other.topic, other.partition) == place and other.offset > record.offset
         else other
         for other in records
     ]
-    records[:] = [*moved[: at + 1], replace(one, offset=one.offset + 1), *moved[at + 1 :]]
+    records[:] = [*moved[: at + 1], replace(record, offset=record.offset + 1), *moved[at + 1 :]]
 
 
 def swapped(records: list[RawRecord], dice: Random) -> None:
     """Two records of one topic in each other's place."""
-    one = dice.randrange(len(records))
-    same = [at for at, other in enumerate(records) if other.topic == records[one].topic]
+    place = dice.randrange(len(records))
+    same = [at for at, other in enumerate(records) if other.topic == records[place].topic]
     two = dice.choice(same)
-    first, second = records[one], records[two]
-    records[one] = replace(first, key=second.key, value=second.value, timestamp_ms=second.timestamp_ms)
+    first, second = records[place], records[two]
+    records[place] = replace(first, key=second.key, value=second.value, timestamp_ms=second.timestamp_ms)
     records[two] = replace(second, key=first.key, value=first.value, timestamp_ms=first.timestamp_ms)
 
 

@@ -77,45 +77,45 @@ def connector_of(job: ConnectorOrTask) -> str:
     return job if isinstance(job, str) else job[0]
 
 
-def whole_answers(one: Answered, dice: random.Random) -> Iterator[tuple[str, Members]]:
+def whole_answers(answered: Answered, dice: random.Random) -> Iterator[tuple[str, Members]]:
     """Every mistake of this answer as a whole: (kind, the members with the wrong answer)."""
-    yield from _delays(one, dice)
-    yield from _connectors(one, dice)
-    yield from _revocations(one, dice)
+    yield from _delays(answered, dice)
+    yield from _connectors(answered, dice)
+    yield from _revocations(answered, dice)
 
 
 def _with_delay(members: Sequence[MemberRow], delay_ms: int) -> Members:
     return tuple(with_assignment(member, replace(given(member), delay_ms=delay_ms)) for member in members)
 
 
-def _delays(one: Answered, dice: random.Random) -> Iterator[tuple[str, Members]]:
-    members, delay_ms = one.body.members, one.observed.delay_ms
-    if one.body.protocol == EAGER:
+def _delays(answered: Answered, dice: random.Random) -> Iterator[tuple[str, Members]]:
+    members, delay_ms = answered.body.members, answered.observed.delay_ms
+    if answered.body.protocol == EAGER:
         return
     if not delay_ms:
-        yield "delay invented", _with_delay(members, one.max_delay_ms)
+        yield "delay invented", _with_delay(members, answered.max_delay_ms)
         return
-    yield f"{one.delay} halved", _with_delay(members, delay_ms // 2)
-    yield f"{one.delay} one less", _with_delay(members, delay_ms - 1)
-    yield f"{one.delay} one more", _with_delay(members, delay_ms + 1)
-    yield f"{one.delay} doubled", _with_delay(members, delay_ms * 2)
-    yield f"{one.delay} left out", _with_delay(members, 0)
-    held = {job for view in one.observed.views.values() for job in view.holds}
-    waiting = sorted(one.configured - held - one.observed.revoked(), key=str)
+    yield f"{answered.delay} halved", _with_delay(members, delay_ms // 2)
+    yield f"{answered.delay} one less", _with_delay(members, delay_ms - 1)
+    yield f"{answered.delay} one more", _with_delay(members, delay_ms + 1)
+    yield f"{answered.delay} doubled", _with_delay(members, delay_ms * 2)
+    yield f"{answered.delay} left out", _with_delay(members, 0)
+    held = {job for view in answered.observed.views.values() for job in view.holds}
+    waiting = sorted(answered.configured - held - answered.observed.revoked(), key=str)
     if waiting:
         skipped = list(_with_delay(members, 0))
         for number, job in enumerate(waiting):
             place = number % len(skipped)
             skipped[place] = with_jobs(skipped[place], [*handed_out(skipped[place]), job])
-        yield f"{one.delay} skipped", tuple(skipped)
+        yield f"{answered.delay} skipped", tuple(skipped)
         target = dice.randrange(len(members))
         early = list(members)
         early[target] = with_jobs(early[target], [*handed_out(early[target]), *waiting])
         yield "lost jobs handed out too early", tuple(early)
 
 
-def _connectors(one: Answered, dice: random.Random) -> Iterator[tuple[str, Members]]:
-    members = one.body.members
+def _connectors(answered: Answered, dice: random.Random) -> Iterator[tuple[str, Members]]:
+    members = answered.body.members
     names = sorted({connector_of(job) for member in members for job in handed_out(member)})
     for name in dice.sample(names, min(1, len(names))):
         without = [[job for job in handed_out(member) if connector_of(job) != name] for member in members]
@@ -129,8 +129,8 @@ def _connectors(one: Answered, dice: random.Random) -> Iterator[tuple[str, Membe
             yield "new tasks on one worker", tuple(map(with_jobs, members, rest))
 
 
-def _revocations(one: Answered, dice: random.Random) -> Iterator[tuple[str, Members]]:
-    members = one.body.members
+def _revocations(answered: Answered, dice: random.Random) -> Iterator[tuple[str, Members]]:
+    members = answered.body.members
     revoking = [place for place, member in enumerate(members) if taken_away(member)]
     if revoking:
         place = dice.choice(revoking)
@@ -141,12 +141,12 @@ def _revocations(one: Answered, dice: random.Random) -> Iterator[tuple[str, Memb
         target = dice.randrange(len(members))
         moved[target] = with_jobs(members[target], [*handed_out(members[target]), job])
         yield "revoked and handed out", tuple(moved)
-    if one.body.protocol == EAGER:
+    if answered.body.protocol == EAGER:
         return
     keeping = [
         (place, job)
         for place, member in enumerate(members)
-        for job in sorted(one.observed.views[member.member_id].held - set(taken_away(member)), key=str)
+        for job in sorted(answered.observed.views[member.member_id].held - set(taken_away(member)), key=str)
     ]
     if keeping:
         place, job = dice.choice(keeping)

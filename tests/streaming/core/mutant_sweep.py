@@ -61,18 +61,18 @@ class _Mutant:
     timeouts_ms: int
 
 
-def legitimate(one: _Mutant, *, known: bool) -> str:
+def legitimate(mutant: _Mutant, *, known: bool) -> str:
     """Which right leader gives these bytes; "" for none. `known`: the cluster's settings are."""
-    kind, verdict = one.kind, one.wrong
+    kind, verdict = mutant.kind, mutant.wrong
     if kind.startswith("rest of a delay") and verdict.grade is Grade.MATCH:
         return "its clock reads another time between the two that the record shows"
     if kind.startswith("rest of a delay") and verdict.reason == CLOCKS_APART:
         return "its clock, or the coordinator's, was set between the two records"
-    if verdict.reason == CONFIG_BEHIND and one.quiet_ms is not None and one.quiet_ms < one.timeouts_ms:
+    if verdict.reason == CONFIG_BEHIND and mutant.quiet_ms is not None and mutant.quiet_ms < mutant.timeouts_ms:
         return "it had not applied the last config record, and its rebalance follows in time"
-    if kind == "delay skipped" and verdict.grade is Grade.MATCH and _reports_the_same(one.now, one.before):
+    if kind == "delay skipped" and verdict.grade is Grade.MATCH and _reports_the_same(mutant.now, mutant.before):
         return "the answer to its last sync was lost: it reports the same as in the record before"
-    if not known and verdict.grade is Grade.MATCH and verdict.eras != one.right.eras:
+    if not known and verdict.grade is Grade.MATCH and verdict.eras != mutant.right.eras:
         return "it runs another release, and no record before excludes that"
     if not known and kind.startswith("delay") and verdict.reason == UNKNOWN_MAXIMUM:
         return "it has this maximum delay, and has shown no other"
@@ -84,8 +84,8 @@ def _reports_the_same(now: Observed, before: Observed | None) -> bool:
     leader = now.leader or ""
     if before is None or leader not in before.views:
         return False
-    one, other = now.views[leader], before.views[leader]
-    return (one.shown, one.held) == (other.shown, other.held)
+    after, other = now.views[leader], before.views[leader]
+    return (after.shown, after.held) == (other.shown, other.held)
 
 
 def rows_of(records: Iterable[RawRecord], known: ClusterSettings, group: str) -> tuple[list[Row], list[Row]]:
@@ -117,8 +117,8 @@ def sweep(
             verdict = verdict_of(right.results)
             if verdict is not None and verdict.grade is Grade.MATCH and after.last is not None:
                 configured = configured_at(after.history, after.last) or frozenset()
-                one = Answered(body, after.last, before, configured, max_delay_ms)
-                for kind, members in [*(mutants(body, dice) if single_jobs else ()), *whole_answers(one, dice)]:
+                answered = Answered(body, after.last, before, configured, max_delay_ms)
+                for kind, members in [*(mutants(body, dice) if single_jobs else ()), *whole_answers(answered, dice)]:
                     if members == body.members:
                         continue
                     wrong = fold_group(

@@ -122,22 +122,22 @@ def asked(
 ) -> Asked:
     """One group of a capture, polled after those generations that `seen` (by their number in order) lets last, and
     after the last one; what its config and status topics say is read."""
-    one = Asked(settings, group, knowledge)
+    polled = Asked(settings, group, knowledge)
     number, now_ms = 0, 0
     last = sum(isinstance(row.body, GroupGeneration) for row in rows)
     for row in sorted(rows, key=lambda row: row.timestamp_ms):
         now_ms = max(now_ms, row.timestamp_ms)
-        one.passes(now_ms)
+        polled.passes(now_ms)
         match row.body:
             case GroupGeneration():
                 number += 1
                 if seen(number) or number == last:
-                    one.told(row.body, now_ms + ASKED_MS + ANSWER_MS)
+                    polled.told(row.body, now_ms + ASKED_MS + ANSWER_MS)
             case GroupDeleted():
-                one.gone(now_ms + ASKED_MS + ANSWER_MS)
+                polled.gone(now_ms + ASKED_MS + ANSWER_MS)
             case ConfigChange() | StatusChange():
-                one.fold([row], now_ms)
+                polled.fold([row], now_ms)
             case _:
                 pass
-    one.passes(now_ms + TAIL_MS)
-    return one
+    polled.passes(now_ms + TAIL_MS)
+    return polled

@@ -66,8 +66,8 @@ def _alone(given: GivenTo, dice: random.Random, name: str, unit: HeldUnit) -> Mu
     yield "doubled", {**given, other: given[other] | {unit}}
     back = sorted(alone(given[other]) - given[name], key=repr)
     if back:
-        one = dice.choice(back)
-        yield "swapped", {**given, name: without | {one}, other: (given[other] - {one}) | {unit}}
+        chosen = dice.choice(back)
+        yield "swapped", {**given, name: without | {chosen}, other: (given[other] - {chosen}) | {unit}}
 
 
 def _beside(given: GivenTo, dice: random.Random, processes: Mapping[str, str], name: str, unit: RoleTask) -> Mutants:
@@ -108,8 +108,8 @@ def _copy(given: GivenTo, dice: random.Random, name: str, unit: RoleTask) -> Mut
     yield "copy moved", {**given, name: without, other: given[other] | {unit}}
     back = sorted(one for one in tasks_in(given[other]) - given[name] if one[0] == role)
     if back:
-        one = dice.choice(back)
-        yield "copies swapped", {**given, name: without | {one}, other: (given[other] - {one}) | {unit}}
+        chosen = dice.choice(back)
+        yield "copies swapped", {**given, name: without | {chosen}, other: (given[other] - {chosen}) | {unit}}
 
 
 def _with_number(unit: HeldUnit, number: int) -> HeldUnit:

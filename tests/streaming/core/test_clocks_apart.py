@@ -21,8 +21,8 @@ def capture(name: str) -> Apart:
 
 @functools.cache
 def with_right_clocks(name: str) -> set[tuple[str, tuple[str, ...]]]:
-    one = capture(name)
-    told = harm(one.replayed(one.rows))
+    captured = capture(name)
+    told = harm(captured.replayed(captured.rows))
     # One capture has a connector that fails on purpose.
     true = {"zombie": {"CONNECT-I2", "CONNECT-K2"}, "sessioned-4.3.1": {"CONNECT-K19"}}
     assert {code for code, _ in told} == true.get(name, set())
@@ -32,26 +32,26 @@ def with_right_clocks(name: str) -> set[tuple[str, tuple[str, ...]]]:
 @functools.cache
 def read_along(name: str) -> set[tuple[str, tuple[str, ...]]]:
     """The same of a monitor that looks on after the last record: every worker was stopped, with connectors to run."""
-    one = capture(name)
-    return with_right_clocks(name) | {("CONNECT-K18", (f"group {group}",)) for group in one.known.connect}
+    captured = capture(name)
+    return with_right_clocks(name) | {("CONNECT-K18", (f"group {group}",)) for group in captured.known.connect}
 
 
 @pytest.mark.parametrize("name", ["steady", "zombie"])
 @pytest.mark.parametrize("who", WHO)
 def test_a_replay_tells_the_same(name: str, who: str) -> None:
-    one = capture(name)
+    captured = capture(name)
     if who.startswith("failover") and int(who.partition("-")[2]) >= 6 and name == "steady":
         who = "failover-4"
     for ms in APART_MS:
-        assert harm(one.replayed(one.moved(who, ms))) == with_right_clocks(name), ms
+        assert harm(captured.replayed(captured.moved(who, ms))) == with_right_clocks(name), ms
 
 
 @pytest.mark.parametrize("name", [one for one in NAMES if one not in ("steady", "zombie")])
 @pytest.mark.parametrize("ms", [-3_600_000, -200, 3_000, 200_000])
 def test_so_does_one_of_longer_captures(name: str, ms: int) -> None:
-    one = capture(name)
+    captured = capture(name)
     for who in WHO:
-        told, true = harm(one.replayed(one.moved(who, ms))), with_right_clocks(name)
+        told, true = harm(captured.replayed(captured.moved(who, ms))), with_right_clocks(name)
         assert told <= true, who
         # A connector that fails on purpose is started again within seconds: a clock far off may hide that.
         assert {code for code, _ in true - told} <= {"CONNECT-K19"}, who
@@ -60,13 +60,13 @@ def test_so_does_one_of_longer_captures(name: str, ms: int) -> None:
 @pytest.mark.parametrize("name", ["steady", "zombie"])
 @pytest.mark.parametrize(("who", "ms"), LIVE)
 def test_a_monitor_that_reads_along_tells_the_same(name: str, who: str, ms: int) -> None:
-    one = capture(name)
+    captured = capture(name)
     who = "failover-4" if name == "steady" and who == "failover-9" else who
-    assert harm(one.watched(one.moved(who, ms))) == read_along(name)
+    assert harm(captured.watched(captured.moved(who, ms))) == read_along(name)
 
 
 @pytest.mark.parametrize("name", ["steady", "zombie"])
 @pytest.mark.parametrize("ms", [-3_600_000, 0, 300_000, 3_600_000])
 def test_so_does_one_whose_own_clock_is_off(name: str, ms: int) -> None:
-    one = capture(name)
-    assert harm(one.watched(one.rows, monitor_ms=ms)) == read_along(name)
+    captured = capture(name)
+    assert harm(captured.watched(captured.rows, monitor_ms=ms)) == read_along(name)

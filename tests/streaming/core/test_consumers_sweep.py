@@ -45,24 +45,24 @@ def numbered(made: Sequence[RawRecord]) -> list[RawRecord]:
     """The records in this order, each at the next offset of its partition."""
     ends: dict[tuple[str, int], int] = {}
     found = []
-    for one in made:
-        place = (one.topic, one.partition)
-        found.append(replace(one, offset=ends.get(place, 0)))
+    for raw in made:
+        place = (raw.topic, raw.partition)
+        found.append(replace(raw, offset=ends.get(place, 0)))
         ends[place] = ends.get(place, 0) + 1
     return found
 
 
-def group_of(one: RawRecord) -> bytes:
+def group_of(raw: RawRecord) -> bytes:
     """The group id in a key."""
-    key = one.key or b""
+    key = raw.key or b""
     return key[4 : 4 + int.from_bytes(key[2:4], "big")]
 
 
-def called(one: RawRecord, name: bytes) -> RawRecord:
+def called(raw: RawRecord, name: bytes) -> RawRecord:
     """The record of a group with another id."""
-    key = one.key or b""
+    key = raw.key or b""
     rest = key[4 + int.from_bytes(key[2:4], "big") :]
-    return replace(one, key=key[:2] + len(name).to_bytes(2, "big") + name + rest)
+    return replace(raw, key=key[:2] + len(name).to_bytes(2, "big") + name + rest)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -77,8 +77,8 @@ def test_records_that_were_copied_twice_accuse_nobody(name: str) -> None:
 def test_groups_may_come_in_any_order_among_each_other(name: str, seed: int) -> None:
     """Each group's own order is kept."""
     queues: dict[bytes, list[RawRecord]] = {}
-    for one in records(name):
-        queues.setdefault(group_of(one), []).append(one)
+    for raw in records(name):
+        queues.setdefault(group_of(raw), []).append(raw)
     dice = random.Random(seed)
     turns = [group for group, own in queues.items() for _ in own]
     dice.shuffle(turns)

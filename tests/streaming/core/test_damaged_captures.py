@@ -24,21 +24,21 @@ LONGEST_S = 10.0
 IN_ONE_BATCH = 4
 
 
-def rows_of(one: Damaged) -> list[Row]:
-    rows = (decode(record, one.settings) for record in one.records)
+def rows_of(damage: Damaged) -> list[Row]:
+    rows = (decode(record, damage.settings) for record in damage.records)
     return [row for row in rows if row is not None and not isinstance(row.body, OtherGroup)]
 
 
-def replayed(one: Damaged, rows: list[Row]) -> list[Result]:
+def replayed(damage: Damaged, rows: list[Row]) -> list[Result]:
     """As `replay` does, in the file's order."""
     stamps = Stamps()
     for row in rows:
         stamps.logged(row.topic, row.partition, row.offset, row.timestamp_ms, exact=True)
         stamps.written(row)
-    return folded(rows, stamps, one.settings)
+    return folded(rows, stamps, damage.settings)
 
 
-def live(one: Damaged, rows: list[Row]) -> list[Result]:
+def live(damage: Damaged, rows: list[Row]) -> list[Result]:
     """Batch by batch, the clock with the newest record, then an hour of silence."""
     states: dict[str, Saved] = {}
     results: list[Result] = []
@@ -48,10 +48,10 @@ def live(one: Damaged, rows: list[Row]) -> list[Result]:
         now_ms = max([now_ms, *(row.timestamp_ms for row in some if row.timestamp_ms < 2**61)])
         last = at + IN_ONE_BATCH > len(rows)
         tick = Tick(now_ms + (3_600_000 if last else 50))
-        routed = route(some, one.settings)
+        routed = route(some, damage.settings)
         for group in {**dict.fromkeys(states if last else ()), **routed}:
             own = routed.get(group, [])
-            outcome = fold_group(one.settings, group, states.get(group), own, tick)
+            outcome = fold_group(damage.settings, group, states.get(group), own, tick)
             states[group] = outcome.state
             results += outcome.results
     return results
@@ -62,11 +62,11 @@ def test_no_damage_makes_the_fold_raise() -> None:
     told: Counter[str] = Counter()
     slow: list[tuple[int, float]] = []
     for seed in range(SEED, SEED + COUNT):
-        one = damaged(seed)
+        damage = damaged(seed)
         began_s = time.process_time()
         for fold in (live, replayed):
             try:
-                results = fold(one, rows_of(one))
+                results = fold(damage, rows_of(damage))
             except Exception as why:
                 where = traceback.extract_tb(why.__traceback__)[-1]
                 what = f"{type(why).__name__} at {where.filename}:{where.lineno}"

@@ -28,16 +28,16 @@ def departures() -> Iterator[tuple[str, str, str]]:
     """Of every consumer that went away: the kind and certainty of the cause, and what was done to it."""
     ends = ends_of_clients()
     clients: dict[tuple[str, str], str] = {}
-    for one in replay(records_of(CAPTURE), settings_of(CAPTURE)).objects:
-        if one["kind"] != "generation":
+    for published in replay(records_of(CAPTURE), settings_of(CAPTURE)).objects:
+        if published["kind"] != "generation":
             continue
-        for cause in one["cause"]:
+        for cause in published["cause"]:
             for subject in cause["subjects"] if cause["kind"] in GONE else ():
-                client = clients[one["group"], subject["id"]]
+                client = clients[published["group"], subject["id"]]
                 if client in ends:
                     yield cause["kind"], cause["certainty"], ends[client]
-        for member in one["members"]:
-            clients[one["group"], member["instance_id"] or member["member_id"]] = member["client_id"]
+        for member in published["members"]:
+            clients[published["group"], member["instance_id"] or member["member_id"]] = member["client_id"]
 
 
 def ends_of_clients() -> dict[str, str]:

@@ -52,8 +52,8 @@ def extended() -> Iterator[RawRecord]:
     records = while_all_run()
     end_ms = max(one.timestamp_ms for one in records)
     ends: dict[tuple[str, int], int] = {}
-    for one in records:
-        ends[one.topic, one.partition] = max(one.offset + 1, ends.get((one.topic, one.partition), 0))
+    for kept in records:
+        ends[kept.topic, kept.partition] = max(kept.offset + 1, ends.get((kept.topic, kept.partition), 0))
     yield from records
 
     def later(record: RawRecord, after_ms: int, **more: Any) -> RawRecord:
@@ -61,9 +61,9 @@ def extended() -> Iterator[RawRecord]:
         ends[place] = ends.get(place, 0) + 1
         return replace(record, offset=ends[place] - 1, timestamp_ms=end_ms + after_ms, **more)
 
-    for number, one in enumerate(running(records)[:FAILED]):
-        said = {**json.loads(one.value or b""), "state": "FAILED", "trace": "java.lang.Exception"}
-        yield later(one, FAILED_AFTER_MS + number, value=json.dumps(said).encode())
+    for number, kept in enumerate(running(records)[:FAILED]):
+        said = {**json.loads(kept.value or b""), "state": "FAILED", "trace": "java.lang.Exception"}
+        yield later(kept, FAILED_AFTER_MS + number, value=json.dumps(said).encode())
     group = [one for one in records_of(CAPTURE) if group_record(one) is not None]
     (*_, empty) = (one for one in group if (body := group_record(one)) is not None and not body.members)
     yield later(empty, EMPTY_AFTER_MS)

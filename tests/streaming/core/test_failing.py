@@ -93,9 +93,9 @@ def test_what_has_failed_in_history_and_still_does_is_told() -> None:
     for later_ms in (0, 4, 6):
         outcome = fold_group(story.settings, GROUP, outcome.state, [], Tick(start_ms + later_ms * MINUTE_MS))
         found += outcome.results
-    one = fired(found)
-    assert not one.historic
-    assert one.alert is AlertSeverity.WARNING
+    finding = fired(found)
+    assert not finding.historic
+    assert finding.alert is AlertSeverity.WARNING
 
 
 def test_failed_is_no_agreement() -> None:

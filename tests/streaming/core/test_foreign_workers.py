@@ -81,8 +81,8 @@ def test_a_leader_of_the_other_cluster_is_named_and_not_judged(protocol: str) ->
     results = story.fold()
     assert grades(results)[:5] == [Grade.MATCH] * 2 + [Grade.NOT_JUDGED] * 3
     assert grades(results)[5] in (Grade.MATCH, Grade.EXPLAINABLE)
-    for one in told(results)[2:5]:
-        reason = one.verdict.why
+    for generation in told(results)[2:5]:
+        reason = generation.verdict.why
         assert all(part in reason for part in ("foreign worker: x1:8083", "payments", CONFIGS, "config.storage.topic"))
         assert "clusters[]" not in reason
     assert not by_config(results)

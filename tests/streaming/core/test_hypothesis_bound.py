@@ -27,9 +27,9 @@ def case(monkeypatch: pytest.MonkeyPatch) -> Case:
     seen: list[Case] = []
     judge = verdict.judge
 
-    def noted(one: Case) -> verdict.Judgement:
-        seen.append(one)
-        return judge(one)
+    def noted(case: Case) -> verdict.Judgement:
+        seen.append(case)
+        return judge(case)
 
     monkeypatch.setattr(verdict, "judge", noted)
     replay(records_of(CAPTURE), ClusterSettings(name="steady", connect={"steady": SETTINGS}))

@@ -80,9 +80,9 @@ def test_what_is_withheld_is_kept_from_batch_to_batch() -> None:
     assert not incidents(outcome.results)
     assert outcome.due_ms == story.now_ms + TIMEOUTS_MS
     found = fold_group(story.settings, "g", outcome.state, [], Tick(story.now_ms + TIMEOUTS_MS)).results
-    (one,) = incidents(found)
-    assert (one.code, one.severity) == ("CONNECT-I4", Severity.HIGH)
-    assert f"would have asked for a rebalance within {TIMEOUTS_MS} ms" in one.message
+    (incident,) = incidents(found)
+    assert (incident.code, incident.severity) == ("CONNECT-I4", Severity.HIGH)
+    assert f"would have asked for a rebalance within {TIMEOUTS_MS} ms" in incident.message
 
 
 @pytest.mark.parametrize("protocol", ["sessioned", "default"])

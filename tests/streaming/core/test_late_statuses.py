@@ -75,9 +75,9 @@ def fold(
     return final
 
 
-def costs(one: Aftermath) -> tuple[dict[str, tuple[int, int, int]], dict[tuple[str, Subject, int], JobDowntime]]:
-    sums = {kind.kind: (kind.jobs, kind.total_ms, kind.longest_ms) for kind in one.downtime}
-    return sums, {(job.kind, job.job, job.until_ms): job for job in one.interrupted}
+def costs(aftermath: Aftermath) -> tuple[dict[str, tuple[int, int, int]], dict[tuple[str, Subject, int], JobDowntime]]:
+    sums = {kind.kind: (kind.jobs, kind.total_ms, kind.longest_ms) for kind in aftermath.downtime}
+    return sums, {(job.kind, job.job, job.until_ms): job for job in aftermath.interrupted}
 
 
 @cache

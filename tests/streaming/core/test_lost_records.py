@@ -83,11 +83,11 @@ def wrong(given: Given) -> None:
 
 def exchanged(given: Given) -> None:
     """The two new tasks the other way round: as if the first of them had been lost, and not the second."""
-    one, two = given["w1"], given["w2"]
-    assert isinstance(one, ConnectAssignment)
+    first, two = given["w1"], given["w2"]
+    assert isinstance(first, ConnectAssignment)
     assert isinstance(two, ConnectAssignment)
-    assert len(one.tasks) == len(two.tasks) == 1
-    given["w1"], given["w2"] = replace(one, tasks=two.tasks), replace(two, tasks=one.tasks)
+    assert len(first.tasks) == len(two.tasks) == 1
+    given["w1"], given["w2"] = replace(first, tasks=two.tasks), replace(two, tasks=first.tasks)
 
 
 @pytest.mark.parametrize("lost", [True, False])

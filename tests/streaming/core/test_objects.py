@@ -23,8 +23,8 @@ VALIDATOR = Draft202012Validator(SCHEMA)
 
 @pytest.mark.parametrize("path", CAPTURES, ids=lambda path: path.name)
 def test_replayed_objects_obey_the_schema(path: Path) -> None:
-    for one in replay_module.replay(records_of(path), settings_of(path)).objects:
-        VALIDATOR.validate(json.loads(json.dumps(one)))
+    for published in replay_module.replay(records_of(path), settings_of(path)).objects:
+        VALIDATOR.validate(json.loads(json.dumps(published)))
 
 
 def test_the_schema_refuses_what_it_does_not_know() -> None:

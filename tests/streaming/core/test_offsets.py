@@ -47,8 +47,8 @@ def status(
     return Sighting("task c-0", state, worker, generation, START_MS + after_ms, 0, abs(after_ms), read_ms=read_ms)
 
 
-def told(offsets: Offsets, one: Sighting) -> int:
-    return offsets.told_ms(one) - START_MS
+def told(offsets: Offsets, sighting: Sighting) -> int:
+    return offsets.told_ms(sighting) - START_MS
 
 
 def test_the_example() -> None:
@@ -69,9 +69,9 @@ def test_where_nothing_speaks_against_a_clock_all_times_stay() -> None:
 
 
 def test_a_worker_nobody_knows_makes_nothing_certain() -> None:
-    one = status(A, 5, 0)
-    offsets = Offsets({}, (), 0, (), [one], [])
-    assert (offsets.earliest_ms(one), offsets.latest_ms(one)) == (None, None)
+    word = status(A, 5, 0)
+    offsets = Offsets({}, (), 0, (), [word], [])
+    assert (offsets.earliest_ms(word), offsets.latest_ms(word)) == (None, None)
 
 
 @given(
@@ -84,14 +84,14 @@ def test_the_interval_holds_the_truth(apart_ms: int, latencies: list[int], live:
     true = [number * 30_000 + latency for number, latency in enumerate(latencies)]
     words = [status(A, number, at + apart_ms, at + 300 if live else None) for number, at in enumerate(true)]
     offsets = Offsets({}, (), 0, (), words, steps)
-    for one, at in zip(words, true, strict=True):
-        told_ms = offsets.told_ms(one)
-        earliest_ms, latest_ms = offsets.earliest_ms(one), offsets.latest_ms(one)
+    for word, at in zip(words, true, strict=True):
+        told_ms = offsets.told_ms(word)
+        earliest_ms, latest_ms = offsets.earliest_ms(word), offsets.latest_ms(word)
         assert earliest_ms is not None
         assert earliest_ms <= START_MS + at
         assert latest_ms is None or START_MS + at <= latest_ms
-        assert latest_ms is not None or one is words[0]
-        assert told_ms >= steps[one.generation].at_ms
+        assert latest_ms is not None or word is words[0]
+        assert told_ms >= steps[word.generation].at_ms
 
 
 @given(late_ms=st.integers(QUICK_MS + 1, 4_000_000), state=st.sampled_from(["UNASSIGNED", "RUNNING"]))
@@ -115,10 +115,10 @@ def test_one_late_start_is_a_slow_start_or_a_clock_ahead() -> None:
 
 def test_the_start_that_a_record_asked_for_may_come_in_a_later_batch() -> None:
     starts = {(A, "task c-0"): 5}
-    one = status(A, 5, 200)
-    known = Offsets({}, ((5, START_MS),), 0, (A,), [one], [], lambda worker, job: starts.get((worker, job)))
-    assert known.latest_ms(one) == START_MS + 200 - 200 + QUICK_MS
-    assert Offsets({}, ((5, START_MS),), 0, (A,), [one], []).latest_ms(one) is None
+    word = status(A, 5, 200)
+    known = Offsets({}, ((5, START_MS),), 0, (A,), [word], [], lambda worker, job: starts.get((worker, job)))
+    assert known.latest_ms(word) == START_MS + 200 - 200 + QUICK_MS
+    assert Offsets({}, ((5, START_MS),), 0, (A,), [word], []).latest_ms(word) is None
 
 
 def test_it_goes_on_from_batch_to_batch() -> None:

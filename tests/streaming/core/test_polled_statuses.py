@@ -83,11 +83,11 @@ def test_people_are_told_of_a_failure_that_lasts() -> None:
 
 def test_a_restart_loop_is_found_and_is_likely() -> None:
     story = said(all_running(), *("FAILED", "RESTARTING", "RUNNING") * 4, every_ms=20_000)
-    one = asked(story.settings, capture("captures/steady")[1], GROUP, story.rows)
-    found = told(one.results, LOOP)
+    polled = asked(story.settings, capture("captures/steady")[1], GROUP, story.rows)
+    found = told(polled.results, LOOP)
     assert [each.transition for each in found] == ["opened", "fired"]
     assert {each.certainty for each in found} == {Certainty.LIKELY}
-    ended = told(one.passes(story.now_ms + story.settings.restart_loop_ms), LOOP)
+    ended = told(polled.passes(story.now_ms + story.settings.restart_loop_ms), LOOP)
     assert [each.transition for each in ended] == ["resolved"]
 
 
@@ -158,13 +158,13 @@ def test_a_former_owners_failure_is_none() -> None:
 def test_a_failure_that_is_read_after_the_last_answer_waits_for_the_next_one() -> None:
     """Since that answer the task may have been given to another worker."""
     story = all_running()
-    one = asked(story.settings, capture("captures/steady")[1], GROUP, story.rows)
+    polled = asked(story.settings, capture("captures/steady")[1], GROUP, story.rows)
     now_ms = story.now_ms + TAIL_MS
     before = len(story.rows)
     said(story, "FAILED")
-    assert told(one.fold(story.rows[before:], now_ms + 1_000, shown_ms=now_ms), FAILED) == []
-    assert told(one.fold([], now_ms + 600_000, shown_ms=now_ms), FAILED) == []
-    found = told(one.fold([], now_ms + 610_000, shown_ms=now_ms + 609_000), FAILED)
+    assert told(polled.fold(story.rows[before:], now_ms + 1_000, shown_ms=now_ms), FAILED) == []
+    assert told(polled.fold([], now_ms + 600_000, shown_ms=now_ms), FAILED) == []
+    found = told(polled.fold([], now_ms + 610_000, shown_ms=now_ms + 609_000), FAILED)
     assert [each.transition for each in found] == ["opened"]
 
 
@@ -173,14 +173,14 @@ def test_a_loop_lasts_as_long_whatever_the_clock_of_its_worker(apart_ms: int) ->
     story = all_running()
     before = len(story.rows)
     said(story, *("FAILED", "RESTARTING", "RUNNING") * 4, every_ms=20_000)
-    one = asked(story.settings, capture("captures/steady")[1], GROUP, story.rows[:before])
+    polled = asked(story.settings, capture("captures/steady")[1], GROUP, story.rows[:before])
     now_ms = story.now_ms + TAIL_MS
     for row in story.rows[before:]:
         now_ms += 20_000
-        one.fold([replace(row, timestamp_ms=row.timestamp_ms + apart_ms)], now_ms)
-    assert [each.transition for each in told(one.results, LOOP)] == ["opened", "fired"]
-    assert told(one.passes(now_ms + story.settings.restart_loop_ms // 2), LOOP) == []
-    ended = told(one.passes(now_ms + story.settings.restart_loop_ms), LOOP)
+        polled.fold([replace(row, timestamp_ms=row.timestamp_ms + apart_ms)], now_ms)
+    assert [each.transition for each in told(polled.results, LOOP)] == ["opened", "fired"]
+    assert told(polled.passes(now_ms + story.settings.restart_loop_ms // 2), LOOP) == []
+    ended = told(polled.passes(now_ms + story.settings.restart_loop_ms), LOOP)
     assert [each.transition for each in ended] == ["resolved"]
 
 
@@ -238,20 +238,20 @@ def test_connectors_and_tasks_of_a_real_group_have_rows(name: str) -> None:
 
 def test_an_incident_of_statuses_that_is_not_judged_any_more_ends_and_says_so() -> None:
     story = runs_what_another_holds()
-    one = Asked(story.settings, GROUP)
-    one.fold(story.rows, story.now_ms)
-    assert [each.transition for each in incidents(one.passes(story.now_ms + MINUTE_MS), "CONNECT-K3")] == ["opened"]
+    polled = Asked(story.settings, GROUP)
+    polled.fold(story.rows, story.now_ms)
+    assert [each.transition for each in incidents(polled.passes(story.now_ms + MINUTE_MS), "CONNECT-K3")] == ["opened"]
     body = [row.body for row in story.rows if isinstance(row.body, GroupGeneration)][-1]
-    (ended,) = incidents(one.told(body, story.now_ms + 2 * MINUTE_MS), "CONNECT-K3")
+    (ended,) = incidents(polled.told(body, story.now_ms + 2 * MINUTE_MS), "CONNECT-K3")
     assert (ended.transition, ended.message.endswith(NO_LONGER)) == ("resolved", True)
 
 
 def test_a_failure_that_was_found_goes_on_when_the_group_is_polled() -> None:
     story = said(all_running(), "FAILED")
-    one = Asked(story.settings, GROUP)
-    one.fold(story.rows, story.now_ms)
-    assert [each.transition for each in incidents(one.passes(story.now_ms + MINUTE_MS), FAILED)] == ["opened"]
+    polled = Asked(story.settings, GROUP)
+    polled.fold(story.rows, story.now_ms)
+    assert [each.transition for each in incidents(polled.passes(story.now_ms + MINUTE_MS), FAILED)] == ["opened"]
     body = [row.body for row in story.rows if isinstance(row.body, GroupGeneration)][-1]
-    later = [*one.told(body, story.now_ms + 2 * MINUTE_MS), *one.passes(story.now_ms + TAIL_MS)]
+    later = [*polled.told(body, story.now_ms + 2 * MINUTE_MS), *polled.passes(story.now_ms + TAIL_MS)]
     assert "resolved" not in {each.transition for each in incidents(later, FAILED)}
     assert rows(later)[f"task {JOB}"].agreement == "failed"

@@ -249,14 +249,14 @@ def test_what_is_said_to_stand_stood_in_every_sample_meanwhile(told: list[tuple[
         offsets = {"a-0": PartitionOffsets(committed, end)}
         progress = progress.with_sample(ProgressSample(asked_ms, now_ms, {GROUP: offsets}, frozenset({GROUP})))
         seen.append((asked_ms, now_ms, committed, end))
-        one = progress.groups[GROUP].partitions.get("a-0")
-        if one is None:
+        standing = progress.groups[GROUP].partitions.get("a-0")
+        if standing is None:
             continue
-        assert one.since_ms <= one.seen_ms <= now_ms
-        if one.caught_up:
+        assert standing.since_ms <= standing.seen_ms <= now_ms
+        if standing.caught_up:
             continue
-        during = [told for told in seen if told[1] >= one.since_ms and told[0] <= one.seen_ms]
-        assert {offset for _, _, offset, _ in during} == {one.committed}
+        during = [told for told in seen if told[1] >= standing.since_ms and told[0] <= standing.seen_ms]
+        assert {offset for _, _, offset, _ in during} == {standing.committed}
         assert all(at is None or at > offset for _, _, offset, at in during)
 
 

@@ -34,35 +34,35 @@ def said(results: list[Result], rule: str) -> list[str]:
 
 def test_nothing_lasts_longer_than_the_last_answer_shows() -> None:
     (body,) = bodies(UNOWNED)
-    one = Asked(PLAIN, "g")
-    one.told(body, NOW_MS)
-    assert one.fold([], NOW_MS + HOUR_MS, shown_ms=NOW_MS + 340_000) == []
-    found = one.fold([], NOW_MS + HOUR_MS, shown_ms=NOW_MS + 346_000)
+    polled = Asked(PLAIN, "g")
+    polled.told(body, NOW_MS)
+    assert polled.fold([], NOW_MS + HOUR_MS, shown_ms=NOW_MS + 340_000) == []
+    found = polled.fold([], NOW_MS + HOUR_MS, shown_ms=NOW_MS + 346_000)
     assert said(found, "partition_without_owner")[:1] == ["opened"]
 
 
 def test_what_is_due_and_not_shown_is_looked_at_again_and_not_in_a_loop() -> None:
     (body,) = bodies(UNOWNED)
-    one = Asked(PLAIN, "g")
-    one.told(body, NOW_MS)
-    one.fold([], NOW_MS + HOUR_MS, shown_ms=NOW_MS)
-    assert one.due_ms is not None
-    assert NOW_MS + HOUR_MS + 1_000 < one.due_ms <= NOW_MS + HOUR_MS + 10_000
+    polled = Asked(PLAIN, "g")
+    polled.told(body, NOW_MS)
+    polled.fold([], NOW_MS + HOUR_MS, shown_ms=NOW_MS)
+    assert polled.due_ms is not None
+    assert NOW_MS + HOUR_MS + 1_000 < polled.due_ms <= NOW_MS + HOUR_MS + 10_000
 
 
 def test_people_are_notified_of_what_an_answer_shows_to_last() -> None:
     (body,) = bodies(BROKEN)
-    one = Asked(PLAIN, "g")
-    assert said(one.told(body, NOW_MS), "partition_with_two_owners")[0] == "opened"
-    assert said(one.fold([], NOW_MS + HOUR_MS, shown_ms=NOW_MS), "partition_with_two_owners") == []
+    polled = Asked(PLAIN, "g")
+    assert said(polled.told(body, NOW_MS), "partition_with_two_owners")[0] == "opened"
+    assert said(polled.fold([], NOW_MS + HOUR_MS, shown_ms=NOW_MS), "partition_with_two_owners") == []
 
 
 def test_what_has_ended_when_the_group_is_seen_again_was_not_shown_to_last_until_then() -> None:
     """The incident waits for as long as its rule says before people are notified."""
     unowned, healthy = bodies(UNOWNED, HEALTHY)
-    one = Asked(PLAIN, "g")
-    one.told(unowned, NOW_MS)
-    later = one.told(healthy, NOW_MS + HOUR_MS, after_ms=NOW_MS + 10_000)
+    polled = Asked(PLAIN, "g")
+    polled.told(unowned, NOW_MS)
+    later = polled.told(healthy, NOW_MS + HOUR_MS, after_ms=NOW_MS + 10_000)
     assert said(later, "partition_without_owner") == []
     broken, healthy = bodies(BROKEN, HEALTHY)
     two = Asked(PLAIN, "g")
@@ -74,32 +74,32 @@ def test_what_has_ended_when_the_group_is_seen_again_was_not_shown_to_last_until
 def test_a_partition_may_have_had_an_owner_between_two_assignments() -> None:
     """Each of the two shows it without, and a generation between them may have given it to somebody."""
     first, second = bodies(UNOWNED, OTHERWISE)
-    one = Asked(PLAIN, "g")
-    one.told(first, NOW_MS)
-    one.told(second, NOW_MS + 200_000, after_ms=NOW_MS + 190_000)
-    assert said(one.fold([], NOW_MS + 500_000), "partition_without_owner") == []
-    assert said(one.fold([], NOW_MS + 546_000), "partition_without_owner")[:1] == ["opened"]
+    polled = Asked(PLAIN, "g")
+    polled.told(first, NOW_MS)
+    polled.told(second, NOW_MS + 200_000, after_ms=NOW_MS + 190_000)
+    assert said(polled.fold([], NOW_MS + 500_000), "partition_without_owner") == []
+    assert said(polled.fold([], NOW_MS + 546_000), "partition_without_owner")[:1] == ["opened"]
 
 
 def test_what_was_found_goes_on_with_the_next_assignment_that_shows_it() -> None:
     first, second = bodies(UNOWNED, OTHERWISE)
-    one = Asked(PLAIN, "g")
-    one.told(first, NOW_MS)
-    one.fold([], NOW_MS + 346_000)
-    one.told(second, NOW_MS + 400_000, after_ms=NOW_MS + 390_000)
-    assert "resolved" not in said(one.results, "partition_without_owner")
+    polled = Asked(PLAIN, "g")
+    polled.told(first, NOW_MS)
+    polled.fold([], NOW_MS + 346_000)
+    polled.told(second, NOW_MS + 400_000, after_ms=NOW_MS + 390_000)
+    assert "resolved" not in said(polled.results, "partition_without_owner")
 
 
 def test_a_group_that_is_gone_is_known_to_be_so_by_complete_answers() -> None:
     """No answer shows it: that it is left out is what is shown."""
     story = all_running()
     body = [row.body for row in story.rows if isinstance(row.body, GroupGeneration)][-1]
-    one = Asked(story.settings, "g")
-    one.fold([row for row in story.rows if not isinstance(row.body, GroupGeneration)], story.now_ms)
-    one.told(body, story.now_ms + 1_000)
-    one.gone(story.now_ms + 60_000)
-    assert said(one.fold([], story.now_ms + HOUR_MS, shown_ms=story.now_ms + 61_000), ALL_WORKERS_GONE.title) == []
-    assert "opened" in said(one.fold([], story.now_ms + HOUR_MS), ALL_WORKERS_GONE.title)
+    polled = Asked(story.settings, "g")
+    polled.fold([row for row in story.rows if not isinstance(row.body, GroupGeneration)], story.now_ms)
+    polled.told(body, story.now_ms + 1_000)
+    polled.gone(story.now_ms + 60_000)
+    assert said(polled.fold([], story.now_ms + HOUR_MS, shown_ms=story.now_ms + 61_000), ALL_WORKERS_GONE.title) == []
+    assert "opened" in said(polled.fold([], story.now_ms + HOUR_MS), ALL_WORKERS_GONE.title)
 
 
 def test_a_group_that_came_back_and_is_not_settled_is_not_gone() -> None:
@@ -116,17 +116,17 @@ def test_a_group_of_another_kind_is_another_life_and_what_was_open_is_over() -> 
     story = job_in_two_hands()
     connect = [row.body for row in story.rows if isinstance(row.body, GroupGeneration)][-1]
     broken, unowned = bodies(BROKEN, UNOWNED)
-    one = Asked(PLAIN, "g")
-    opened = [each for each in one.told(broken, NOW_MS) if isinstance(each, Incident)]
+    polled = Asked(PLAIN, "g")
+    opened = [each for each in polled.told(broken, NOW_MS) if isinstance(each, Incident)]
     assert opened
-    one.told(connect, NOW_MS + 10_000, after_ms=NOW_MS + 9_900)
-    then = one.fold([], NOW_MS + 10_000 + PLAIN.judge_wait_ms)
-    last = {each.incident_id: each for each in one.results if isinstance(each, Incident)}
+    polled.told(connect, NOW_MS + 10_000, after_ms=NOW_MS + 9_900)
+    then = polled.fold([], NOW_MS + 10_000 + PLAIN.judge_wait_ms)
+    last = {each.incident_id: each for each in polled.results if isinstance(each, Incident)}
     assert all(last[each.incident_id].resolved_at_ms is not None for each in opened)
     (generation,) = [each for each in then if isinstance(each, Generation)]
     assert (generation.protocol_type, generation.incarnation) == ("connect", 1)
-    assert said(one.fold([], NOW_MS + HOUR_MS), "partition_without_owner") == []
-    back = one.told(unowned, NOW_MS + HOUR_MS + 10_000)
+    assert said(polled.fold([], NOW_MS + HOUR_MS), "partition_without_owner") == []
+    back = polled.told(unowned, NOW_MS + HOUR_MS + 10_000)
     assert {each.incarnation for each in back if isinstance(each, Generation)} == {2}
 
 
@@ -134,10 +134,10 @@ def test_timers_of_the_kind_before_are_over() -> None:
     story = job_in_two_hands()
     connect = [row.body for row in story.rows if isinstance(row.body, GroupGeneration)][-1]
     (unowned,) = bodies(UNOWNED)
-    one = Asked(PLAIN, "g")
-    one.told(unowned, NOW_MS)
-    one.told(connect, NOW_MS + 10_000, after_ms=NOW_MS + 9_900)
-    assert said(one.fold([], NOW_MS + HOUR_MS), "partition_without_owner") == []
+    polled = Asked(PLAIN, "g")
+    polled.told(unowned, NOW_MS)
+    polled.told(connect, NOW_MS + 10_000, after_ms=NOW_MS + 9_900)
+    assert said(polled.fold([], NOW_MS + HOUR_MS), "partition_without_owner") == []
 
 
 def test_a_group_that_is_read_again_begins_a_new_life() -> None:
@@ -145,30 +145,30 @@ def test_a_group_that_is_read_again_begins_a_new_life() -> None:
     story = group("roundrobin", HEALTHY, BROKEN, HEALTHY, HEALTHY)
     (polled,) = bodies(HEALTHY)
     for number in range(1, 5):
-        one = Asked(PLAIN, "g")
-        one.told(polled, story.now_ms - HOUR_MS)
+        asking = Asked(PLAIN, "g")
+        asking.told(polled, story.now_ms - HOUR_MS)
         read = [row for row in story.rows if isinstance(row.body, GroupGeneration) and row.body.generation >= number]
-        told = [each for each in one.fold(read, story.now_ms) if isinstance(each, Generation)]
+        told = [each for each in asking.fold(read, story.now_ms) if isinstance(each, Generation)]
         assert {each.incarnation for each in told} == {1}
         assert {each.verdict.grade for each in told} <= {Grade.MATCH, Grade.EXPLAINABLE, Grade.NOT_JUDGED}
-        assert envelope_of(one.state).generation == 4
+        assert envelope_of(asking.state).generation == 4
 
 
 def test_time_goes_on_for_a_group_that_is_read_again_although_no_answer_comes() -> None:
     story = group("roundrobin", UNOWNED)
-    one = Asked(PLAIN, "g")
-    one.told(bodies(HEALTHY)[0], story.now_ms - HOUR_MS)
-    one.fold(story.rows, story.now_ms)
-    found = one.fold([], story.now_ms + HOUR_MS, shown_ms=0)
+    polled = Asked(PLAIN, "g")
+    polled.told(bodies(HEALTHY)[0], story.now_ms - HOUR_MS)
+    polled.fold(story.rows, story.now_ms)
+    found = polled.fold([], story.now_ms + HOUR_MS, shown_ms=0)
     assert said(found, "partition_without_owner")[:1] == ["opened"]
 
 
 def test_the_time_of_a_group_that_is_read_is_nobodys_answer() -> None:
     story = group("roundrobin", UNOWNED)
-    one = Asked(replace(PLAIN, name="log"), "g")
-    one.fold(story.rows, story.now_ms)
-    assert envelope_of(one.state).polled is None
-    assert said(one.fold([], story.now_ms + HOUR_MS, shown_ms=0), "partition_without_owner")[:1] == ["opened"]
+    polled = Asked(replace(PLAIN, name="log"), "g")
+    polled.fold(story.rows, story.now_ms)
+    assert envelope_of(polled.state).polled is None
+    assert said(polled.fold([], story.now_ms + HOUR_MS, shown_ms=0), "partition_without_owner")[:1] == ["opened"]
 
 
 def changed(name: str, cut: int, *, again: bool) -> Counter[str]:
@@ -177,20 +177,20 @@ def changed(name: str, cut: int, *, again: bool) -> Counter[str]:
     known, knowledge, by_group = rows_of(name)
     found = Counter[str]()
     for of, own in by_group.items():
-        one, now_ms, number, missed = Asked(known, of, knowledge), 0, 0, list[Row]()
+        polled, now_ms, number, missed = Asked(known, of, knowledge), 0, 0, list[Row]()
         for row in sorted(own if of else (), key=lambda row: row.timestamp_ms):
             now_ms = max(now_ms, row.timestamp_ms)
             number += isinstance(row.body, GroupGeneration)
             if number > cut or not isinstance(row.body, GroupGeneration | GroupDeleted):
-                one.fold([*(missed if again and number > cut else ()), row], now_ms)
+                polled.fold([*(missed if again and number > cut else ()), row], now_ms)
                 missed = [] if number > cut else missed
                 continue
             missed.append(row)
             if isinstance(row.body, GroupGeneration):
-                one.told(row.body, now_ms + 1_000)
+                polled.told(row.body, now_ms + 1_000)
             else:
-                one.gone(now_ms + 1_000)
-        found.update(each.rule for each in one.results if isinstance(each, Incident) and each.transition == "opened")
+                polled.gone(now_ms + 1_000)
+        found.update(each.rule for each in polled.results if isinstance(each, Incident) and each.transition == "opened")
     return found
 
 

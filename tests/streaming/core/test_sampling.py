@@ -133,8 +133,8 @@ HEALTHY = shares(m1="a-0 a-1", m2="a-2")
 
 def test_a_partition_with_two_owners_is_found_in_one_snapshot_and_is_likely() -> None:
     (body,) = bodies("roundrobin", BROKEN)
-    one = Asked(PLAIN, "g")
-    found = incidents(one.told(body, NOW_MS))
+    polled = Asked(PLAIN, "g")
+    found = incidents(polled.told(body, NOW_MS))
     opened = [each for each in found if each.transition == "opened" and each.rule == "partition_with_two_owners"]
     assert [(each.certainty, each.sampled) for each in opened] == [(Certainty.LIKELY, True)]
     assert opened[0].message.endswith(MISSING)
@@ -143,10 +143,10 @@ def test_a_partition_with_two_owners_is_found_in_one_snapshot_and_is_likely() ->
 
 def test_it_ends_with_the_snapshot_in_which_it_is_not_so() -> None:
     broken, healthy = bodies("roundrobin", BROKEN, HEALTHY)
-    one = Asked(PLAIN, "g")
-    one.told(broken, NOW_MS)
-    one.told(healthy, NOW_MS + 10_000)
-    last = {each.incident_id: each for each in incidents(one.results)}
+    polled = Asked(PLAIN, "g")
+    polled.told(broken, NOW_MS)
+    polled.told(healthy, NOW_MS + 10_000)
+    last = {each.incident_id: each for each in incidents(polled.results)}
     assert [each.resolved_at_ms is not None for each in last.values()] == [True] * len(last)
 
 
@@ -157,12 +157,12 @@ def test_a_task_in_two_hands_and_a_static_task_on_another_worker_are_found_in_co
         (static_job_to_wildcard_worker, STATIC_ON_WILDCARD.title),
     ):
         story = make()
-        one = asked(story.settings, NOTHING_KNOWN, "g", story.rows)
-        opened = {each.rule: each for each in incidents(one.results) if each.transition == "opened"}
+        polled = asked(story.settings, NOTHING_KNOWN, "g", story.rows)
+        opened = {each.rule: each for each in incidents(polled.results) if each.transition == "opened"}
         assert rule in opened
         assert not {name for name, each in opened.items() if RULE[each.code].needs_every_generation}
         assert {each.certainty for each in opened.values()} <= {Certainty.LIKELY, Certainty.POSSIBLE}
-        assert {each.leader is not None for each in generations(one.results)} == {True}
+        assert {each.leader is not None for each in generations(polled.results)} == {True}
 
 
 @pytest.mark.parametrize("name", ["captures/zombie"])
@@ -177,28 +177,28 @@ def test_a_rule_about_two_generations_is_not_judged() -> None:
     before = shares(held={"m1": "", "m2": ""}, m1="a-0 a-1", m2="a-2 a-3")
     moved = shares(held={"m1": "a-0 a-1", "m2": "a-2 a-3"}, m1="a-0 a-2", m2="a-1 a-3")
     first, second = bodies("sticky", before, moved)
-    one = Asked(PLAIN, "g")
-    one.told(first, NOW_MS)
-    one.told(second, NOW_MS + 10_000)
-    assert "needless_moves" not in {each.rule for each in incidents(one.results)}
+    polled = Asked(PLAIN, "g")
+    polled.told(first, NOW_MS)
+    polled.told(second, NOW_MS + 10_000)
+    assert "needless_moves" not in {each.rule for each in incidents(polled.results)}
 
 
 def test_an_incident_of_a_group_that_was_read_ends_when_it_is_polled_if_its_rule_is_not_judged_any_more() -> None:
     before = shares(held={"m1": "", "m2": ""}, m1="a-0 a-1", m2="a-2 a-3")
     moved = shares(held={"m1": "a-0 a-1", "m2": "a-2 a-3"}, m1="a-0 a-2", m2="a-1 a-3")
     story = group("sticky", before, moved)
-    one = Asked(story.settings, "g")
-    one.fold(story.rows, story.now_ms)
-    assert "needless_moves" in {each.rule for each in incidents(one.results)}
-    ended = incidents(one.told(bodies("sticky", before)[0], story.now_ms + 10_000))
+    polled = Asked(story.settings, "g")
+    polled.fold(story.rows, story.now_ms)
+    assert "needless_moves" in {each.rule for each in incidents(polled.results)}
+    ended = incidents(polled.told(bodies("sticky", before)[0], story.now_ms + 10_000))
     assert [each.rule for each in ended if each.resolved_at_ms is not None] == ["needless_moves"]
 
 
 def test_an_answer_that_nothing_explains_is_not_judged() -> None:
     (body,) = bodies("range", shares(m1="a-0 a-2", m2="a-1"))
     sampled = TopicMetadata(NOW_MS - 60_000, {"a": (frozenset(),) * 3})
-    one = Asked(PLAIN, "g", knowledge_of([sampled]))
-    (told,) = generations(one.told(body, NOW_MS))
+    polled = Asked(PLAIN, "g", knowledge_of([sampled]))
+    (told,) = generations(polled.told(body, NOW_MS))
     assert told.verdict.grade is Grade.NOT_JUDGED
     assert told.verdict.reason is not None
     assert told.verdict.reason.kind is ReasonKind.SAMPLED
@@ -209,19 +209,19 @@ def test_an_answer_that_nothing_explains_is_not_judged() -> None:
 
 def test_the_same_assignment_is_folded_once_whatever_the_order_of_its_members() -> None:
     first, second = bodies("roundrobin", HEALTHY, tuple(reversed(HEALTHY)))
-    one = Asked(PLAIN, "g")
-    assert len(generations(one.told(first, NOW_MS))) == 1
-    state = one.state
-    assert one.told(second, NOW_MS + 10_000) == []
-    assert one.state == state
+    polled = Asked(PLAIN, "g")
+    assert len(generations(polled.told(first, NOW_MS))) == 1
+    state = polled.state
+    assert polled.told(second, NOW_MS + 10_000) == []
+    assert polled.state == state
 
 
 def test_assignments_are_counted_and_say_between_which_polls_they_came() -> None:
     first, second = bodies("roundrobin", HEALTHY, shares(m1="a-0", m2="a-1 a-2"))
-    one = Asked(PLAIN, "g")
-    one.told(first, NOW_MS)
-    one.told(second, NOW_MS + 20_000, after_ms=NOW_MS + 9_900)
-    told = generations(one.results)
+    polled = Asked(PLAIN, "g")
+    polled.told(first, NOW_MS)
+    polled.told(second, NOW_MS + 20_000, after_ms=NOW_MS + 9_900)
+    told = generations(polled.results)
     assert [each.generation for each in told] == [1, 2]
     assert [each.sampled for each in told] == [Sampled(None, NOW_MS), Sampled(NOW_MS + 9_900, NOW_MS + 20_000)]
     assert [each.state_ms for each in told] == [None, None]
@@ -229,28 +229,28 @@ def test_assignments_are_counted_and_say_between_which_polls_they_came() -> None
 
 def test_a_clock_that_went_back_hides_no_assignment() -> None:
     first, second = bodies("roundrobin", HEALTHY, shares(m1="a-0", m2="a-1 a-2"))
-    one = Asked(PLAIN, "g")
-    one.told(first, NOW_MS)
-    assert len(generations(one.told(second, NOW_MS - 3_600_000))) == 1
+    polled = Asked(PLAIN, "g")
+    polled.told(first, NOW_MS)
+    assert len(generations(polled.told(second, NOW_MS - 3_600_000))) == 1
 
 
 def test_a_group_that_is_gone_and_comes_back_is_folded_again() -> None:
     (body,) = bodies("roundrobin", HEALTHY)
-    one = Asked(PLAIN, "g")
-    one.told(body, NOW_MS)
-    gone = [*one.gone(NOW_MS + 10_000), *one.fold([], NOW_MS + 12_000)]
+    polled = Asked(PLAIN, "g")
+    polled.told(body, NOW_MS)
+    gone = [*polled.gone(NOW_MS + 10_000), *polled.fold([], NOW_MS + 12_000)]
     assert [each.state for each in gone if isinstance(each, Standing)] == ["Dead"]
-    (again,) = generations(one.told(body, NOW_MS + 20_000))
-    assert again.incarnation == generations(one.results)[0].incarnation + 1
+    (again,) = generations(polled.told(body, NOW_MS + 20_000))
+    assert again.incarnation == generations(polled.results)[0].incarnation + 1
 
 
 def test_a_group_that_is_read_again_is_marked_no_more() -> None:
     story = group("roundrobin", HEALTHY)
-    one = Asked(story.settings, "g")
-    one.told(bodies("roundrobin", BROKEN)[0], story.now_ms - 60_000)
-    told = one.fold(story.rows, story.now_ms)
+    polled = Asked(story.settings, "g")
+    polled.told(bodies("roundrobin", BROKEN)[0], story.now_ms - 60_000)
+    told = polled.fold(story.rows, story.now_ms)
     assert [each.sampled for each in generations(told)] == [None]
-    assert envelope_of(one.state).polled is None
+    assert envelope_of(polled.state).polled is None
 
 
 def test_no_topic_can_be_called_like_what_is_polled() -> None:
@@ -272,10 +272,10 @@ def test_contents_do_not_depend_on_the_order_of_members(order: list[int]) -> Non
 
 def test_a_partition_without_owner_is_found_after_the_time_outs_that_are_assumed() -> None:
     (body,) = bodies("roundrobin", shares(m1="a-0", m2="a-2"))
-    one = Asked(PLAIN, "g")
-    one.told(body, NOW_MS)
-    assert one.fold([], NOW_MS + 340_000) == []
-    found = [each.rule for each in incidents(one.fold([], NOW_MS + 346_000)) if each.transition == "opened"]
+    polled = Asked(PLAIN, "g")
+    polled.told(body, NOW_MS)
+    assert polled.fold([], NOW_MS + 340_000) == []
+    found = [each.rule for each in incidents(polled.fold([], NOW_MS + 346_000)) if each.transition == "opened"]
     assert found == ["partition_without_owner"]
 
 
@@ -288,19 +288,19 @@ def test_a_rebalance_is_stuck_only_by_a_time_out_that_somebody_states() -> None:
     (body,) = bodies("roundrobin", HEALTHY)
     owner = Owner(groups="*", team="t", rebalance_timeout_ms=60_000)
     for known, rules in ((PLAIN, []), (ClusterSettings(name="c", owners=(owner,)), ["stuck_rebalance"])):
-        one = Asked(known, "g", stuck(NOW_MS + 10_000, NOW_MS + 4_000_000))
-        one.told(body, NOW_MS)
-        found = incidents(one.fold([], NOW_MS + 4_000_000))
+        polled = Asked(known, "g", stuck(NOW_MS + 10_000, NOW_MS + 4_000_000))
+        polled.told(body, NOW_MS)
+        found = incidents(polled.fold([], NOW_MS + 4_000_000))
         assert [each.rule for each in found if each.transition == "opened"] == rules
 
 
 def test_a_stuck_rebalance_ends_with_the_assignment_that_was_there_before() -> None:
     (body,) = bodies("roundrobin", HEALTHY)
     owner = Owner(groups="*", team="t", rebalance_timeout_ms=60_000)
-    one = Asked(ClusterSettings(name="c", owners=(owner,)), "g", stuck(NOW_MS + 10_000, NOW_MS + 80_000))
-    one.told(body, NOW_MS)
-    assert incidents(one.fold([], NOW_MS + 80_000))
-    ended = incidents(one.told(body, NOW_MS + 90_000))
+    polled = Asked(ClusterSettings(name="c", owners=(owner,)), "g", stuck(NOW_MS + 10_000, NOW_MS + 80_000))
+    polled.told(body, NOW_MS)
+    assert incidents(polled.fold([], NOW_MS + 80_000))
+    ended = incidents(polled.told(body, NOW_MS + 90_000))
     assert [each.rule for each in ended if each.resolved_at_ms is not None] == ["stuck_rebalance"]
 
 

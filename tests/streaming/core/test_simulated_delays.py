@@ -41,9 +41,9 @@ def told(cluster: Cluster, by_worker: Mapping[str, int]) -> ClusterSettings:
 def reasons(cluster: Cluster, settings: ClusterSettings) -> dict[str, set[str | None]]:
     """The reasons of all verdicts by grade."""
     found: dict[str, set[str | None]] = {}
-    for one in replay(cluster.log.stamped(), settings).objects:
-        if one["kind"] == "generation":
-            found.setdefault(one["verdict"]["grade"], set()).add(one["verdict"].get("reason"))
+    for published in replay(cluster.log.stamped(), settings).objects:
+        if published["kind"] == "generation":
+            found.setdefault(published["verdict"]["grade"], set()).add(published["verdict"].get("reason"))
     return found
 
 

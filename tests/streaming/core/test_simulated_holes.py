@@ -33,19 +33,19 @@ def life(seed: int, weights: scenario.Weights = scenario.USUAL) -> Life:
     return of_cluster(f"seed {seed}", scenario.live(seed, actions=18, weights=weights, shape=scenario.shape_of(seed)))
 
 
-def rows_of(one: Life) -> tuple[list[Row], list[Row]]:
+def rows_of(life_seen: Life) -> tuple[list[Row], list[Row]]:
     """The group's own records, and those of its topics."""
-    rows = [row for record in one.records if (row := decode(record.stamped(), one.settings)) is not None]
-    routed = route(rows, one.settings)[one.group]
+    rows = [row for record in life_seen.records if (row := decode(record.stamped(), life_seen.settings)) is not None]
+    routed = route(rows, life_seen.settings)[life_seen.group]
     own = sorted((row for row in routed if row.topic == OFFSETS_TOPIC), key=lambda row: row.offset)
     return own, [row for row in routed if row.topic != OFFSETS_TOPIC]
 
 
-def unexplained(one: Life, left_out: Collection[int] = ()) -> list[int]:
+def unexplained(life_seen: Life, left_out: Collection[int] = ()) -> list[int]:
     """The generations called so where the records at these places are missing."""
-    own, rest = rows_of(one)
+    own, rest = rows_of(life_seen)
     seen = [row for place, row in enumerate(own) if place not in left_out]
-    results = fold_group(one.settings, one.group, None, [*rest, *seen], Tick(0)).results
+    results = fold_group(life_seen.settings, life_seen.group, None, [*rest, *seen], Tick(0)).results
     told = [each for each in results if isinstance(each, Generation)]
     return [each.generation for each in told if each.verdict.grade is Grade.UNEXPLAINED]
 
@@ -58,11 +58,11 @@ def test_these_lives_are_explained(seed: int, left_out: Collection[int]) -> None
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_hole_accuses_a_right_leader(seed: int) -> None:
     """Holes of one to three records, those with an empty generation first."""
-    one = life(seed, RESTLESS)
-    own, _ = rows_of(one)
+    lived = life(seed, RESTLESS)
+    own, _ = rows_of(lived)
     dice = random.Random(seed)
     places = list(range(1, len(own) - 3))
     empty = [at for at in places if isinstance(body := own[at].body, GroupGeneration) and not body.members]
     for first in [*empty, *dice.sample(places, min(len(places), HOLES))][:HOLES]:
         hole = range(first, first + dice.choice((1, 1, 2, 3)))
-        assert not unexplained(one, hole), hole
+        assert not unexplained(lived, hole), hole

@@ -129,16 +129,16 @@ def facts(draw: st.DrawFn, job: JobKey) -> JobFacts:
 @given(st.data(), names)
 @settings(max_examples=60)
 def test_a_jobs_facts_survive_their_line(data: st.DataObject, job: str) -> None:
-    one = data.draw(facts(job))
-    assert packed_jobs.unpack(job, packed_jobs.pack(job, one)) == one
+    known = data.draw(facts(job))
+    assert packed_jobs.unpack(job, packed_jobs.pack(job, known)) == known
 
 
 def test_a_job_that_its_holder_runs_is_one_short_line() -> None:
     shown = Sighting("task c-1", RUNNING, "host:8083", 2, 1_000_100, 0, 12)
-    one = JobFacts(
+    known = JobFacts(
         ("host:8083",), 2, 1_000_000, None, shown, (Claim("host:8083", 2, 1_000_100, 0, 12),), None, 1_000_100
     )
-    assert packed_jobs.pack("task c-1", one) == "r host:8083 2 1000000 2 100 0 12"
+    assert packed_jobs.pack("task c-1", known) == "r host:8083 2 1000000 2 100 0 12"
 
 
 def test_half_of_a_surrogate_pair_in_a_name_is_kept() -> None:
@@ -146,10 +146,10 @@ def test_half_of_a_surrogate_pair_in_a_name_is_kept() -> None:
     worker = "host\ud83d:8083"
     claim = Claim(worker, 2, 1_000_100, 0, 12)
     shown = Sighting("task c-1", RUNNING, worker, 2, 1_000_100, 0, 12)
-    one = JobFacts((worker,), 2, 1_000_000, None, shown, (claim,), End(worker, "\udc00", 1, 9), 1_000_100)
-    line = packed_jobs.pack("task c-1", one)
+    known = JobFacts((worker,), 2, 1_000_000, None, shown, (claim,), End(worker, "\udc00", 1, 9), 1_000_100)
+    line = packed_jobs.pack("task c-1", known)
     assert line.isascii()
-    assert packed_jobs.unpack("task c-1", line) == one
+    assert packed_jobs.unpack("task c-1", line) == known
 
 
 def test_only_jobs_that_changed_are_written_anew() -> None:

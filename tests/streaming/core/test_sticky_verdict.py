@@ -83,13 +83,13 @@ def test_configured_libraries_leave_no_leader_of_a_capture_unknown() -> None:
 def exchanged(members: tuple[MemberRow, ...]) -> Iterator[tuple[MemberRow, ...]]:
     """Two members exchange their last partitions: all laws of a balanced group still hold."""
     for at in range(len(members) - 1):
-        one, other = members[at].assignment, members[at + 1].assignment
-        if isinstance(one, ConsumerAssignment) and isinstance(other, ConsumerAssignment):
-            if not one.partitions or not other.partitions:
+        first, other = members[at].assignment, members[at + 1].assignment
+        if isinstance(first, ConsumerAssignment) and isinstance(other, ConsumerAssignment):
+            if not first.partitions or not other.partitions:
                 continue
             changed = list(members)
-            changed[at] = given(members[at], *one.partitions[:-1], other.partitions[-1])
-            changed[at + 1] = given(members[at + 1], *other.partitions[:-1], one.partitions[-1])
+            changed[at] = given(members[at], *first.partitions[:-1], other.partitions[-1])
+            changed[at + 1] = given(members[at + 1], *other.partitions[:-1], first.partitions[-1])
             yield tuple(changed)
 
 

@@ -29,8 +29,14 @@ def test_verdicts_and_incidents_are_those_of_the_same_cluster_without_transactio
     assert [_told(one) for one in exactly_once.objects] == [_told(one) for one in plain.objects]
 
 
-def _told(one: dict[str, object]) -> tuple[object, ...]:
-    return one["kind"], one.get("verdict"), one.get("code"), one.get("severity"), one.get("grades")
+def _told(document: dict[str, object]) -> tuple[object, ...]:
+    return (
+        document["kind"],
+        document.get("verdict"),
+        document.get("code"),
+        document.get("severity"),
+        document.get("grades"),
+    )
 
 
 def rows_of(name: str) -> tuple[ClusterSettings, str, list[Row], list[Row]]:

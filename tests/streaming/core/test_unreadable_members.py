@@ -25,20 +25,20 @@ def spoilt(story: Story, name: str, change: Callable[[MemberRow], MemberRow]) ->
     return story
 
 
-def unread_subscription(one: MemberRow) -> MemberRow:
-    return replace(one, subscription=CUT, subscription_bytes=b"\x00")
+def unread_subscription(member: MemberRow) -> MemberRow:
+    return replace(member, subscription=CUT, subscription_bytes=b"\x00")
 
 
-def unread_assignment(one: MemberRow) -> MemberRow:
-    return replace(one, assignment=CUT, assignment_bytes=b"\x00")
+def unread_assignment(member: MemberRow) -> MemberRow:
+    return replace(member, assignment=CUT, assignment_bytes=b"\x00")
 
 
-def unread_both(one: MemberRow) -> MemberRow:
-    return unread_subscription(unread_assignment(one))
+def unread_both(member: MemberRow) -> MemberRow:
+    return unread_subscription(unread_assignment(member))
 
 
-def empty_both(one: MemberRow) -> MemberRow:
-    return replace(one, subscription=EMPTY, assignment=EMPTY, subscription_bytes=b"", assignment_bytes=b"")
+def empty_both(member: MemberRow) -> MemberRow:
+    return replace(member, subscription=EMPTY, assignment=EMPTY, subscription_bytes=b"", assignment_bytes=b"")
 
 
 UNREAD = [unread_subscription, unread_assignment, unread_both, empty_both]

@@ -31,8 +31,8 @@ def read(text: bytes) -> Waiting:
     return loads(Waiting, text.decode())
 
 
-def generation_of(one: Waiting) -> int:
-    return one.row.body.generation if isinstance(one.row.body, GroupGeneration) else -1
+def generation_of(record: Waiting) -> int:
+    return record.row.body.generation if isinstance(record.row.body, GroupGeneration) else -1
 
 
 def agree(queue: WaitingRecords, plain: list[Waiting]) -> None:

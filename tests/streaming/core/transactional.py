@@ -36,21 +36,21 @@ def in_transactions(records: Iterable[RawRecord], known: ClusterSettings) -> lis
         return moved(offset - 1) + 1 if offset > 0 else offset
 
     found = []
-    for one in taken:
-        row = decode(one, known)
-        if one.topic == topics.config_topic:
-            found.append(replace(one, offset=moved(one.offset)))
-        elif row is not None and isinstance(row.body, GroupGeneration) and one.value is not None:
-            value = one.value
+    for record in taken:
+        row = decode(record, known)
+        if record.topic == topics.config_topic:
+            found.append(replace(record, offset=moved(record.offset)))
+        elif row is not None and isinstance(row.body, GroupGeneration) and record.value is not None:
+            value = record.value
             end = 0
             for member in row.body.members:
                 for old, new in _patched(member, reference):
                     at = value.index(old, end)
                     end = at + len(new)
                     value = value[:at] + new + value[end:]
-            found.append(replace(one, value=value))
+            found.append(replace(record, value=value))
         else:
-            found.append(one)
+            found.append(record)
     return found
 
 

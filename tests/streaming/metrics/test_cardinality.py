@@ -190,17 +190,17 @@ def job(name: str, agreement: str, gone: bool = False) -> JobState:
 
 def test_only_tasks_that_wait_or_are_in_an_incident_have_series() -> None:
     world = World()
-    one = "rebalance_monitor_connect_task"
+    of_a_task = "rebalance_monitor_connect_task"
     calm = [job(f"calm-{n}", "ok") for n in range(500)]
     world.series.observe([world.standing("g", "Stable"), *calm, job("my-sink-0", "unassigned")])
     assert world.value("rebalance_monitor_connect_task_agreement", group="g", agreement="ok") == 500
-    assert world.value(one, group="g", connector="my-sink", task="0", reason="waiting") == 1
+    assert world.value(of_a_task, group="g", connector="my-sink", task="0", reason="waiting") == 1
     world.series.observe([job("my-sink-0", "ok"), incident(group="g", subjects=(Subject("task", "calm-7"),))])
-    assert world.value(one, group="g", connector="my-sink", task="0", reason="waiting") == NO_SAMPLE
-    assert world.value(one, group="g", connector="calm", task="7", reason="incident") == 1
+    assert world.value(of_a_task, group="g", connector="my-sink", task="0", reason="waiting") == NO_SAMPLE
+    assert world.value(of_a_task, group="g", connector="calm", task="7", reason="incident") == 1
     world.series.observe([job(f"calm-{n}", "unassigned") for n in range(500)])
     assert world.value("rebalance_monitor_hidden_tasks") == 501 - 10
-    assert world.value(one, group="g", connector="calm", task="7", reason="incident") == 1  # incidents first
+    assert world.value(of_a_task, group="g", connector="calm", task="7", reason="incident") == 1  # incidents first
     ended = incident("resolved", group="g", subjects=(Subject("task", "calm-7"),))
     world.series.observe([ended, *(job(f"calm-{n}", "gone", gone=True) for n in range(500))])
     assert world.value("rebalance_monitor_hidden_tasks") == 0

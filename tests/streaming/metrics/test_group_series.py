@@ -102,8 +102,8 @@ def test_a_pending_verdict_says_nothing_of_who_waits() -> None:
 
 
 def test_an_eager_round_gives_everything_anew() -> None:
-    one = replace(member(1), owned=None, assigned=ConnectShare(("a",), (("a", 0), ("a", 1))))
-    assert loads_of(generation(members=(one,))) == {"w1:8083": (1, 2)}
+    first = replace(member(1), owned=None, assigned=ConnectShare(("a",), (("a", 0), ("a", 1))))
+    assert loads_of(generation(members=(first,))) == {"w1:8083": (1, 2)}
     blind = replace(member(2), assigned=None)
     assert loads_of(generation(members=(blind,))) == {}
 

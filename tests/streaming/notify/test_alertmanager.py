@@ -181,8 +181,8 @@ def test_a_mark_that_is_lost_means_the_same_notification_again(store: PostgresSt
     class Cut(Webhook):
         times = 0
 
-        def send(self, one: Notification) -> None:
-            super().send(one)
+        def send(self, notification: Notification) -> None:
+            super().send(notification)
             self.times += 1
             if self.times <= 2:
                 with psycopg.connect(dsn, autocommit=True) as admin:
@@ -206,11 +206,11 @@ def test_an_error_of_ours_is_counted_and_tried_again_with_pauses(
     class Broken(Webhook):
         tries = 0
 
-        def send(self, one: Notification) -> None:
+        def send(self, notification: Notification) -> None:
             self.tries += 1
             if self.tries < 3:
-                raise KeyError(one.key)
-            super().send(one)
+                raise KeyError(notification.key)
+            super().send(notification)
 
     told = Counts()
     with receiving("/hook") as receiver:

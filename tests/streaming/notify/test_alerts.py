@@ -101,5 +101,5 @@ def test_a_change_of_the_message_fires_the_same_labels_again() -> None:
 
 
 def test_a_stored_incident_comes_back_equal() -> None:
-    for one in (incident(), incident("resolved", historic=True), incident(sampled=True)):
-        assert incident_of(as_object(one), one.transition, one.historic) == one
+    for stored in (incident(), incident("resolved", historic=True), incident(sampled=True)):
+        assert incident_of(as_object(stored), stored.transition, stored.historic) == stored

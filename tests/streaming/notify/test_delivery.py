@@ -113,8 +113,8 @@ def broker() -> Iterator[str]:
     owner = Producer({"bootstrap.servers": "", "test.mock.num.brokers": "1", "log_level": "0"})
     # The address is known to the producer that runs it.
     metadata = owner.list_topics(timeout=PATIENCE_S)
-    (one,) = metadata.brokers.values()
-    yield f"{one.host}:{one.port}"
+    (only,) = metadata.brokers.values()
+    yield f"{only.host}:{only.port}"
     owner.flush(0)
 
 

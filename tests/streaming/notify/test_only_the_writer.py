@@ -86,8 +86,8 @@ class Slow(Webhook):
         super().__init__(name, url, {})
         self.sent, self.go_on = threading.Event(), threading.Event()
 
-    def send(self, one: Notification) -> None:
-        super().send(one)
+    def send(self, notification: Notification) -> None:
+        super().send(notification)
         self.sent.set()
         assert self.go_on.wait(PATIENCE_S)
 
@@ -167,5 +167,5 @@ def test_who_leads_is_known_by_the_epoch_and_by_nothing_else(store: PostgresStor
     assert (first.leads(), second.leads()) == (False, True)
     nowhere = Writer("postgresql://monitor@127.0.0.1:9/none", 1)
     assert not nowhere.leads()
-    for one in (first, second, nowhere):
-        one.close()
+    for job in (first, second, nowhere):
+        job.close()

@@ -249,9 +249,9 @@ def test_a_host_that_is_sent_elsewhere_is_the_one_of_that_process(host: PlugInHo
 
 
 def test_an_equal_plug_in_shares_its_processes(host: PlugInHost) -> None:
-    one, other = plug_in("misbehaving:Sound"), plug_in("misbehaving:Sound")
-    assert one is not other
-    host.assign(one, state())
+    first, other = plug_in("misbehaving:Sound"), plug_in("misbehaving:Sound")
+    assert first is not other
+    host.assign(first, state())
     host.assign(other, state())
-    assert isinstance(one, PlugIn)
+    assert isinstance(first, PlugIn)
     assert len(host._running) == 1

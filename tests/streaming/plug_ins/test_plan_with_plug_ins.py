@@ -58,8 +58,8 @@ def test_one_assignment_is_that_of_kafkas_own(tmp_path: Path, capsys: pytest.Cap
     assert len(named) == MOST
     ended, told = planned(tmp_path, capsys, "streams-assign", named, name=PORTED)
     assert ended == DONE
-    for one, case in zip(told, given, strict=False):
-        assert one["expected"]["clients"] == FAMILIES["streams-assign"](case)["clients"]
+    for answer, case in zip(told, given, strict=False):
+        assert answer["expected"]["clients"] == FAMILIES["streams-assign"](case)["clients"]
 
 
 @pytest.mark.parametrize(

@@ -69,13 +69,13 @@ def test_a_static_assignment_is_the_answer_while_it_is_in_force(host: PlugInHost
     assert found[-1]["verdict"]["grade"] == "match", found[-1]["verdict"]
     # Where other processes were members, Kafka would not have taken it.
     names = placement(last).keys()
-    for one in found:
-        known = {process["process_id"] for process in one["streams"]["processes"]}
+    for generation in found:
+        known = {process["process_id"] for process in generation["streams"]["processes"]}
         error = "UNKNOWN_PROCESS_ID" if known < names else "MISSING_PROCESS_ID" if known != names else None
         if error is None:
-            assert one["verdict"]["grade"] in {"match", "unexplained"}
+            assert generation["verdict"]["grade"] in {"match", "unexplained"}
         else:
-            assert error in one["verdict"]["reason"]
+            assert error in generation["verdict"]["reason"]
 
 
 def test_the_identity_differs_wherever_tasks_moved(host: PlugInHost) -> None:
@@ -107,19 +107,19 @@ def test_what_kafka_refuses_is_told_once_and_the_callback_learns_it(
     told = judged(host, wrong)
     several = [one for one in generations(told) if len(one["streams"]["processes"]) > 1]
     assert several
-    for one in several:
-        assert one["verdict"]["grade"] == "not_judged"
-        assert f"Kafka refuses its assignment with {error}" in one["verdict"]["reason"]
+    for generation in several:
+        assert generation["verdict"]["grade"] == "not_judged"
+        assert f"Kafka refuses its assignment with {error}" in generation["verdict"]["reason"]
     assert {one["code"] for one in incidents(told)} == {"STREAMS-S32"}
     assert len({one["message"] for one in incidents(told)}) == 1
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == GENERATIONS
     nothing = error.startswith("UNKNOWN_")
-    for line, one in zip(lines, generations(told), strict=True):
-        if one in several:
+    for line, generation in zip(lines, generations(told), strict=True):
+        if generation in several:
             assert line["error"] == error
             assert bool(line["assigned"]) is not nothing
-            assert line["members"] == sorted(member["member_id"] for member in one["members"])
+            assert line["members"] == sorted(member["member_id"] for member in generation["members"])
             assert line["bytes"] > 0
 
 

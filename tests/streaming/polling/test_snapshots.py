@@ -215,9 +215,9 @@ def poll(at_s: int, *groups: Snapshot, complete: bool = True, unclear: frozenset
 def rows_of(*polls: SnapshotPoll, seen: SeenGroups | None = None) -> list[list[object]]:
     """What is to be folded after each of them."""
     seen, found = seen or SeenGroups(), list[list[object]]()
-    for one in polls:
-        seen, rows = seen.with_poll(one)
-        assert all(row.topic == POLLED and row.timestamp_ms == one.answered_ms for row in rows)
+    for poll in polls:
+        seen, rows = seen.with_poll(poll)
+        assert all(row.topic == POLLED and row.timestamp_ms == poll.answered_ms for row in rows)
         found.append([row.body for row in rows])
     return found
 

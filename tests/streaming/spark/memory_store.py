@@ -44,9 +44,9 @@ class MemoryStore:
 
     def present_groups(self, cluster: str) -> Sequence[str]:
         stands: dict[str, str] = {}
-        for one in self._published():
-            if isinstance(one, Standing) and one.cluster == cluster:
-                stands[one.group] = one.state
+        for published in self._published():
+            if isinstance(published, Standing) and published.cluster == cluster:
+                stands[published.group] = published.state
         return sorted(group for group, state in stands.items() if state != "Dead")
 
     def troubled_groups(self, cluster: str) -> Sequence[tuple[str, str]]:
@@ -75,12 +75,12 @@ class MemoryStore:
             if covered.start != self.at.get(key, covered.start):
                 raise OutOfStep(key, self.at[key], covered.start)
         self.at |= {key: covered.end for key, covered in commit.ranges.items()}
-        for group, one in commit.states.items():
-            self.states[group] = replace(one, waiting={}, waits=None)
-            if one.waits is not None:
-                first, end = one.waits
+        for group, saved in commit.states.items():
+            self.states[group] = replace(saved, waiting={}, waits=None)
+            if saved.waits is not None:
+                first, end = saved.waits
                 kept = {at: row for at, row in self.waiting_rows.get(group, {}).items() if first <= at < end}
-                self.waiting_rows[group] = kept | dict(one.waiting)
+                self.waiting_rows[group] = kept | dict(saved.waiting)
         if commit.topics is not None:
             self.topics |= {(commit.topics.cluster_id, topic): text for topic, text in commit.topics.rows.items()}
             for topic in commit.topics.gone:

@@ -154,8 +154,8 @@ def test_many_holes_of_a_partition_that_has_markers_are_markers() -> None:
     apart = batch(read, *rows(10, 12, 14))
     assert unread.believed(apart, {"t-0-id"}) == {}
     assert unread.believed(apart, ()) == {"t-0-id": 99}
-    one = rows(10)[0]
-    torn = batch(read, one, one._replace(offset=12))
+    row = rows(10)[0]
+    torn = batch(read, row, row._replace(offset=12))
     assert unread.believed(torn, {"t-0-id"}) == {"t-0-id": 99}
     long = batch(read._replace(records=5_000, holes=2_000), *rows(10, 12))
     assert unread.believed(long, ()) == {}

@@ -193,9 +193,9 @@ def test_what_goes_wrong_beside_the_cluster_is_a_problem_and_the_sampling_goes_o
             raise wrong.pop(0)
         return {OFFSETS: "offsets"}
 
-    def note(one: Sampler) -> None:
-        told.append(one.problem)
-        if one.problem is None:
+    def note(sampler: Sampler) -> None:
+        told.append(sampler.problem)
+        if sampler.problem is None:
             seen.set()
 
     sampler = Sampler(Cluster(THERE), wanted, 0.01, lambda: 1_000, note)

@@ -37,11 +37,11 @@ def test_what_a_killed_run_left_goes_and_what_a_living_one_has_stays(tmp_path: P
             assert (folders[1] / "something").read_text() == "kept"
         assert not own.exists()
     finally:
-        for one in runs:
-            one.kill()
-            one.wait()
-            assert one.stdout is not None
-            one.stdout.close()
+        for run in runs:
+            run.kill()
+            run.wait()
+            assert run.stdout is not None
+            run.stdout.close()
 
 
 def test_a_link_is_not_followed(tmp_path: Path) -> None:

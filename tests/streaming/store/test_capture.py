@@ -50,8 +50,8 @@ def batch(store: PostgresStore, given: ClusterSettings, some: list[RawRecord], n
     """What the batch function does, without Spark."""
     rows = [row for row in (decode(one, given) for one in some) if row and not isinstance(row.body, OtherGroup)]
     ends: dict[PartitionKey, int] = {}
-    for one in some:
-        ends[PartitionKey("k1", f"id-{one.topic}", one.topic, one.partition)] = one.offset + 1
+    for record in some:
+        ends[PartitionKey("k1", f"id-{record.topic}", record.topic, record.partition)] = record.offset + 1
     known = store.positions()
     states: dict[GroupKey, StoredState] = {}
     results: list[Result] = []

@@ -36,13 +36,13 @@ def test_a_connector_or_task_has_one_row_that_moves_along(store: PostgresStore) 
 
 
 def test_the_last_word_completes_the_document(store: PostgresStore) -> None:
-    one = generation(5)
+    published = generation(5)
     burst = Burst(kind="config_mismatch", first_generation=3, last_generation=9, first_at_ms=1, last_at_ms=2, count=7)
     last = Aftermath(
-        cluster=one.cluster, group=one.group, generation=one.generation, source=one.source,
+        cluster=published.cluster, group=published.group, generation=published.generation, source=published.source,
         cause=(Cause(kind="worker_lost"),), burst=burst,
     )  # fmt: skip
-    rows = contents([one, last], 1, lambda *_: "t1")
+    rows = contents([published, last], 1, lambda *_: "t1")
     with store.database.transaction() as connection:
         tables.GENERATIONS.write(connection, rows.generations)
         connectors_and_tasks.complete(connection, rows.aftermaths)
@@ -53,5 +53,5 @@ def test_the_last_word_completes_the_document(store: PostgresStore) -> None:
         ).fetchall()
     assert document["settled"]
     assert [cause["kind"] for cause in document["cause"]] == ["worker_lost"]
-    assert document["verdict"]["grade"] == one.verdict.grade.value
+    assert document["verdict"]["grade"] == published.verdict.grade.value
     assert seen == [("config_mismatch", 3, 9, 7)]

@@ -49,10 +49,10 @@ def former(document: dict[str, Any]) -> dict[str, Any]:
     """A new object of this release as the release before writes it."""
     match document["kind"]:
         case "generation":
-            for one in (*document["moves"], *document["interrupted"]):
-                one["job"] = one.pop("subject")
-            for one in document["downtime"]:
-                one["jobs"] = one.pop("count")
+            for move in (*document["moves"], *document["interrupted"]):
+                move["job"] = move.pop("subject")
+            for move in document["downtime"]:
+                move["jobs"] = move.pop("count")
             document["wait"]["jobs"] = document["wait"].pop("subjects")
         case "connector_or_task":
             document |= {"kind": "job", "job": document.pop("subject")}
@@ -99,9 +99,11 @@ def test_rows_from_before_the_migration(dsn: str) -> None:
             "create table rebalance_monitor.migrations ("
             " number integer primary key, name text not null, applied_at timestamptz not null default now())"
         )
-        for one in known()[: MIGRATION - 1]:
-            connection.execute(one.sql.encode())
-            connection.execute("insert into rebalance_monitor.migrations values (%s, %s)", (one.number, one.name))
+        for migration in known()[: MIGRATION - 1]:
+            connection.execute(migration.sql.encode())
+            connection.execute(
+                "insert into rebalance_monitor.migrations values (%s, %s)", (migration.number, migration.name)
+            )
         write_as_before(connection, FORMER_TABLE)
     store.migrate()
     with store.database.session() as connection:

@@ -73,10 +73,10 @@ def test_who_took_note_stands_with_the_gap(command: Command, store: PostgresStor
     put(store, gap())
     command("acknowledge")
     with store.database.session() as connection:
-        (one,) = gaps.listed(connection, everything=True)
+        (listed,) = gaps.listed(connection, everything=True)
         (user,) = connection.execute("select session_user").fetchone() or ("",)
-    assert (one.acknowledged_by, bool(one.acknowledged_operator)) == (user, True)
-    assert command("list", "--all")[1].count(str(one.acknowledged_operator)) >= 1
+    assert (listed.acknowledged_by, bool(listed.acknowledged_operator)) == (user, True)
+    assert command("list", "--all")[1].count(str(listed.acknowledged_operator)) >= 1
 
 
 def test_before_the_first_start_it_says_so(command: Command) -> None:

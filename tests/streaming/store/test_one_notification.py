@@ -22,8 +22,8 @@ TWICE = incident(
 )  # fmt: skip
 
 
-def over(one: Incident) -> Incident:
-    return replace(one, transition="resolved", firing=False, resolved_at_ms=40_000)
+def over(incident: Incident) -> Incident:
+    return replace(incident, transition="resolved", firing=False, resolved_at_ms=40_000)
 
 
 class World:

@@ -80,13 +80,13 @@ def test_a_commit_can_be_read_back(store: PostgresStore) -> None:
 
 def test_a_repeated_batch_changes_nothing(store: PostgresStore) -> None:
     epoch = store.claim()
-    one = commit(
+    batch = commit(
         epoch, 0, 10, pending(5), generation(5), incident(), incident("resolved"), undecodable(6), undecodable(6),
         states={GROUP: state(500)}, blobs={"h": b"x"},
     )  # fmt: skip
-    store.commit(one)
+    store.commit(batch)
     before = everything(store)
-    store.commit(one)
+    store.commit(batch)
     assert everything(store) == before
 
 

@@ -38,9 +38,11 @@ def test_a_database_of_the_release_before_goes_on(dsn: str) -> None:
             "create table rebalance_monitor.migrations ("
             " number integer primary key, name text not null, applied_at timestamptz not null default now())"
         )
-        for one in known()[:MIGRATED]:
-            connection.execute(one.sql.encode())
-            connection.execute("insert into rebalance_monitor.migrations values (%s, %s)", (one.number, one.name))
+        for migration in known()[:MIGRATED]:
+            connection.execute(migration.sql.encode())
+            connection.execute(
+                "insert into rebalance_monitor.migrations values (%s, %s)", (migration.number, migration.name)
+            )
         database.restore(connection, kept["tables"])
     store.migrate()
     first, second = kept["receivers"]

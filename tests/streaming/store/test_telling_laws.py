@@ -36,9 +36,9 @@ class Receiver:
     contents: dict[str, Any] = field(default_factory=dict)
 
     def take(self, alerts: list[AlertObject], now_ms: int) -> None:
-        for one in alerts:
-            labels = frozenset(one["labels"].items())
-            (self.alerts.add if one["endsAt"] > _rfc(now_ms) else self.alerts.discard)(labels)
+        for pushed in alerts:
+            labels = frozenset(pushed["labels"].items())
+            (self.alerts.add if pushed["endsAt"] > _rfc(now_ms) else self.alerts.discard)(labels)
 
 
 def _rfc(now_ms: int) -> str:
@@ -90,9 +90,9 @@ class World:
         if self.one is not None and self.one.firing:
             self._now(replace(self.one, transition="ended", firing=False))
 
-    def _now(self, one: Incident) -> None:
-        self.one = one
-        self.batch(one)
+    def _now(self, incident: Incident) -> None:
+        self.one = incident
+        self.batch(incident)
 
     def mute(self, minutes: int) -> None:
         window = Maintenance(
@@ -116,17 +116,19 @@ class World:
         receiver = self.receivers[name]
         with self.store.database.session() as connection:
             some = waiting(connection, name)[:most]
-            for number, one in enumerate(some, start=1):
-                body = message(one, Addresses())
-                assert receiver.contents.setdefault(one.key, body) == body
-                receiver.take(notification(one.document, one.transition, one.previous, self.now_ms, STYLE), self.now_ms)
+            for number, entry in enumerate(some, start=1):
+                body = message(entry, Addresses())
+                assert receiver.contents.setdefault(entry.key, body) == body
+                receiver.take(
+                    notification(entry.document, entry.transition, entry.previous, self.now_ms, STYLE), self.now_ms
+                )
                 if not (lost and number == len(some)):
-                    mark_sent(connection, one.key, name, NAMES)
+                    mark_sent(connection, entry.key, name, NAMES)
 
     def again(self, name: str) -> None:
         with self.store.database.session() as connection:
-            for one in firing(connection, name):
-                self.receivers[name].take([alert(one, self.now_ms, STYLE)], self.now_ms)
+            for due in firing(connection, name):
+                self.receivers[name].take([alert(due, self.now_ms, STYLE)], self.now_ms)
 
     def settle(self) -> None:
         """Every window is over, and everything is delivered."""
@@ -158,9 +160,9 @@ def test_in_the_end_everybody_knows_what_is_and_nothing_else(dsn: str, steps: li
         for step in steps:
             world.do(step)
         world.settle()
-        one = world.one
-        told = one is not None and one.firing and one.alert is not AlertSeverity.INFO
-        wanted = {frozenset(alert(one, world.now_ms, STYLE)["labels"].items())} if told and one is not None else set()
+        only = world.one
+        told = only is not None and only.firing and only.alert is not AlertSeverity.INFO
+        wanted = {frozenset(alert(only, world.now_ms, STYLE)["labels"].items())} if told and only is not None else set()
         for receiver in world.receivers.values():
             assert receiver.alerts == wanted
     finally:

@@ -128,7 +128,7 @@ def moved(computed: Computed) -> Computed | None:
     members = {name: view for name, view in computed.after.members.items() if view.target}
     if len(members) < 2:
         return None
-    (one, first), (other, second) = list(members.items())[:2]
+    (giver, first), (other, second) = list(members.items())[:2]
     assert first.target is not None
     assert second.target is not None
     ours = first.target[0]
@@ -138,7 +138,7 @@ def moved(computed: Computed) -> Computed | None:
     given = (*second.target, TopicPartitions(ours.topic, ours.numbers[:1]))
     wrong = {
         **computed.after.members,
-        one: replace(first, target=(taken, *first.target[1:])),
+        giver: replace(first, target=(taken, *first.target[1:])),
         other: replace(second, target=given),
     }
     return replace(computed, after=replace(computed.after, members=wrong))

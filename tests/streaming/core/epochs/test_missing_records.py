@@ -108,10 +108,10 @@ def after_holes(rows: Sequence[Row], *others: int) -> list[int]:
     group."""
     offsets = {(OFFSETS_TOPIC, 0): [*(one.offset for one in rows), *others]}
     newest, found = dict[str | None, int](), []
-    for one in holes.marked(rows, offsets):
-        if isinstance(one.body, OtherGroup) and one.body.hole > newest.get(one.group, one.offset) + 1:
-            found.append(one.offset)
-        newest[one.group] = one.offset
+    for row in holes.marked(rows, offsets):
+        if isinstance(row.body, OtherGroup) and row.body.hole > newest.get(row.group, row.offset) + 1:
+            found.append(row.offset)
+        newest[row.group] = row.offset
     return found
 
 

@@ -103,13 +103,13 @@ def test_what_was_done_to_the_groups_is_the_cause() -> None:
 def truth() -> Iterator[tuple[int, dict[str, tuple[frozenset[str], frozenset[str]]]]]:
     """What threads of one process run and copy, by the client id of their members, and when."""
     with gzip.open(CAPTURE / "truth.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for one in map(json.loads, lines):
-            if one["kind"] == "tasks":
+        for stated in map(json.loads, lines):
+            if stated["kind"] == "tasks":
                 found = {
                     client: (frozenset(tasks["active"]), frozenset(tasks["standby"]))
-                    for client, tasks in one["threads"].items()
+                    for client, tasks in stated["threads"].items()
                 }
-                yield one["at_ms"], found
+                yield stated["at_ms"], found
 
 
 def test_members_that_have_their_target_run_it() -> None:
@@ -120,8 +120,8 @@ def test_members_that_have_their_target_run_it() -> None:
     compared = 0
     for group in GROUPS:
         own = [one for one in targets() if one["group"] == group]
-        for one, following in zip(own, [*own[1:], None], strict=True):
-            reached_ms = one["epoch"]["reached_ms"]
+        for target, following in zip(own, [*own[1:], None], strict=True):
+            reached_ms = target["epoch"]["reached_ms"]
             if reached_ms is None:
                 continue
             until_ms = following["epoch"]["needed_ms"] if following is not None else reached_ms + 2 * SETTLED_MS
@@ -129,13 +129,13 @@ def test_members_that_have_their_target_run_it() -> None:
                 continue
             wanted = {
                 thread["member_id"]: (frozenset(thread["active"]), frozenset(thread["standby"]))
-                for process in one["streams"]["processes"]
+                for process in target["streams"]["processes"]
                 for thread in process["threads"]
             }
-            for member in one["members"]:
+            for member in target["members"]:
                 told = by_client[member["client_id"]]
                 at = bisect_right([at_ms for at_ms, _ in told], reached_ms + SETTLED_MS) - 1
-                assert told[at][1] == wanted[member["member_id"]], (group, one["generation"], member["client_id"])
+                assert told[at][1] == wanted[member["member_id"]], (group, target["generation"], member["client_id"])
                 compared += 1
     assert compared > 20
 
@@ -150,9 +150,9 @@ def computed() -> Iterator[tuple[str, int, Computed]]:
             state = take_all(state, records, at_ms)
 
 
-def moved(one: Computed) -> Computed | None:
+def moved(target: Computed) -> Computed | None:
     """The same with an active task of one member in the hands of another; None where there is no other."""
-    members = {name: view.tasks for name, view in one.after.members.items() if view.tasks is not None}
+    members = {name: view.tasks for name, view in target.after.members.items() if view.tasks is not None}
     giver = next((name for name, tasks in members.items() if tasks.active), None)
     taker = next((name for name in members if name != giver), None)
     if giver is None or taker is None:
@@ -161,18 +161,18 @@ def moved(one: Computed) -> Computed | None:
     less = (SubtopologyTasks(first.subtopology, first.numbers[1:]), *rest)
     more = (*members[taker].active, SubtopologyTasks(first.subtopology, first.numbers[:1]))
     wrong = {
-        **one.after.members,
-        giver: replace(one.after.members[giver], tasks=replace(members[giver], active=less)),
-        taker: replace(one.after.members[taker], tasks=replace(members[taker], active=more)),
+        **target.after.members,
+        giver: replace(target.after.members[giver], tasks=replace(members[giver], active=less)),
+        taker: replace(target.after.members[taker], tasks=replace(members[taker], active=more)),
     }
-    return replace(one, after=replace(one.after, members=wrong))
+    return replace(target, after=replace(target.after, members=wrong))
 
 
 def test_every_target_with_a_task_moved_is_unexplained() -> None:
     known = knowledge_of(CAPTURE).topics
     found: Counter[str] = Counter()
-    for _, at_ms, one in computed():
-        wrong = moved(one)
+    for _, at_ms, target in computed():
+        wrong = moved(target)
         if wrong is not None:
             found[judge(wrong, NOTHING_SAID, known, at_ms, trusted=True).verdict.grade.value] += 1
     assert set(found) == {"unexplained"}

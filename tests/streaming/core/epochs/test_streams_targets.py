@@ -144,7 +144,7 @@ def moved(case: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def test_a_task_that_was_moved_is_unexplained() -> None:
-    wrong = [one for case in vectors() if case["release"] == "4.3.1" and (one := moved(case)) is not None]
+    wrong = [mutant for case in vectors() if case["release"] == "4.3.1" and (mutant := moved(case)) is not None]
     grades = [told(case).verdict().grade for case in wrong[:25]]
     assert len(grades) == 25
     assert set(grades) == {Grade.UNEXPLAINED}

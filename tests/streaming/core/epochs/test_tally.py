@@ -106,9 +106,9 @@ def test_times_that_are_moved_on_later_are_those_that_were_moved_at_once(
         late = replace(late, view=take_all(late.view, records, at_ms))
         at_once = replace(at_once, view=take_all(at_once.view, records, at_ms))
         assert timing.settled(late) == timing.settled(at_once)
-        one, other = EpochTally(late.view, SESSION_MS), EpochTally(at_once.view, SESSION_MS)
-        assert laws.overdue_findings(one, now_ms) == laws.overdue_findings(other, now_ms)
-        assert laws.next_due_ms(one, after_ms) == laws.next_due_ms(other, after_ms)
+        moved_later, other = EpochTally(late.view, SESSION_MS), EpochTally(at_once.view, SESSION_MS)
+        assert laws.overdue_findings(moved_later, now_ms) == laws.overdue_findings(other, now_ms)
+        assert laws.next_due_ms(moved_later, after_ms) == laws.next_due_ms(other, after_ms)
 
 
 def test_who_waits_for_the_same_is_told_in_the_order_in_which_members_came() -> None:

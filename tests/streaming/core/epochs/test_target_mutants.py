@@ -94,55 +94,55 @@ def counted(found: Iterator[tuple[str, str]]) -> Kinds:
 
 
 def of_consumers(dice: random.Random) -> Iterator[tuple[str, str]]:
-    for at_ms, one in consumer_targets():
-        if one.converted or not _is_match(verdict.judge(one, KIND848, at_ms, named, trusted=True)):
+    for at_ms, target in consumer_targets():
+        if target.converted or not _is_match(verdict.judge(target, KIND848, at_ms, named, trusted=True)):
             continue
-        given = {name: view.wanted() for name, view in one.after.members.items()}
+        given = {name: view.wanted() for name, view in target.after.members.items()}
         for kind, wrong in mutants(given, dice):
-            after = with_partitions(one.after, wrong)
-            judged = verdict.judge(replace(one, after=after), KIND848, at_ms, named, trusted=True)
-            views = list(sampled(KIND848, subscribed(one.after), at_ms))
+            after = with_partitions(target.after, wrong)
+            judged = verdict.judge(replace(target, after=after), KIND848, at_ms, named, trusted=True)
+            views = list(sampled(KIND848, subscribed(target.after), at_ms))
             counts = [{topic.id: topic.partitions for topic in view.values()} for view in views]
             less = partitions_in(lacking(given, wrong))
             unknown = any(less and all(number >= of.get(topic, 0) for topic, number in less) for of in counts)
-            how = seen(judged, one.after, after, unknown=unknown)
-            group = consumer_input(one, views[0]) if judged.grade is Grade.MATCH else None
+            how = seen(judged, target.after, after, unknown=unknown)
+            group = consumer_input(target, views[0]) if judged.grade is Grade.MATCH else None
             if group is not None and in_another_order(group, wrong, ASSIGNORS[judged.assignor]):
                 how = OTHER_ORDER
             yield kind, how
 
 
 def of_streams(dice: random.Random) -> Iterator[tuple[str, str]]:
-    for _, at_ms, one in streams_targets():
-        if not _is_match(streams_verdict(one, at_ms)):
+    for _, at_ms, target in streams_targets():
+        if not _is_match(streams_verdict(target, at_ms)):
             continue
-        members = one.after.members
+        members = target.after.members
         given = {name: view.wanted() for name, view in members.items()}
         processes = {name: view.process or "" for name, view in members.items()}
         for kind, wrong in mutants(given, dice, processes):
-            after = with_tasks(one.after, wrong)
+            after = with_tasks(target.after, wrong)
             less = tasks_in(lacking(given, wrong))
-            counts = [view.counts for view in tasks.views(one.after, STREAMS, at_ms) if view.sampled]
+            counts = [view.counts for view in tasks.views(target.after, STREAMS, at_ms) if view.sampled]
             unknown = any(less and all(number >= of.get(part, 0) for _, part, number in less) for of in counts)
-            judged = streams_verdict(replace(one, after=after), at_ms)
-            yield kind, seen(judged, one.after, after, unknown=unknown)
+            judged = streams_verdict(replace(target, after=after), at_ms)
+            yield kind, seen(judged, target.after, after, unknown=unknown)
 
 
-def streams_verdict(one: Computed, at_ms: int) -> Verdict:
-    return tasks_verdict.judge(one, NOTHING_SAID, STREAMS, at_ms, trusted=True).verdict
+def streams_verdict(target: Computed, at_ms: int) -> Verdict:
+    return tasks_verdict.judge(target, NOTHING_SAID, STREAMS, at_ms, trusted=True).verdict
 
 
 def of_shares(dice: random.Random) -> Iterator[tuple[str, str]]:
-    for at_ms, one in (each for group in SHARE_GROUPS for each in share_targets(group)):
-        given = {name: view.wanted() for name, view in one.after.members.items()}
+    for at_ms, target in (each for group in SHARE_GROUPS for each in share_targets(group)):
+        given = {name: view.wanted() for name, view in target.after.members.items()}
         for kind, wrong in mutants(given, dice):
-            judged = share_judged(one, wrong, at_ms)
+            judged = share_judged(target, wrong, at_ms)
             less = {topic for topic, _ in partitions_in(lacking(given, wrong))}
             left = {topic for units in wrong.values() for topic, _ in partitions_in(units)}
             match judged.grade:
                 case Grade.UNEXPLAINED:
                     yield kind, UNEXPLAINED
-                case Grade.MATCH if share_in_another_order(one, wrong, at_ms):
+                case Grade.MATCH if share_in_another_order(target, wrong, at_ms):
                     yield kind, OTHER_ORDER
                 case Grade.EXPLAINABLE if less and not less & left:
                     yield kind, OTHER_TOPICS
@@ -150,11 +150,11 @@ def of_shares(dice: random.Random) -> Iterator[tuple[str, str]]:
                     yield kind, f"{other.value}: {judged.why}"
 
 
-def share_in_another_order(one: ComputedShare, wrong: Mapping[str, Units], at_ms: int) -> bool:
-    (told, *_) = known_topics(one.after, SHARES, at_ms)
-    group = assignor_input(one, told.topics)
+def share_in_another_order(target: ComputedShare, wrong: Mapping[str, Units], at_ms: int) -> bool:
+    (told, *_) = known_topics(target.after, SHARES, at_ms)
+    group = assignor_input(target, told.topics)
     return group is not None and in_another_order(
-        group, wrong, partial(simple.assign, assignable=one.after.initialized())
+        group, wrong, partial(simple.assign, assignable=target.after.initialized())
     )
 
 
@@ -167,9 +167,9 @@ def in_another_order(group: BrokerGroup, wrong: Mapping[str, Units], assign: Cal
     return False
 
 
-def share_judged(one: ComputedShare, given: Mapping[str, Units], at_ms: int) -> Verdict:
-    members = {name: replace(view, target=partitions_of(given[name])) for name, view in one.after.members.items()}
-    wrong = replace(one, after=replace(one.after, members=members))
+def share_judged(target: ComputedShare, given: Mapping[str, Units], at_ms: int) -> Verdict:
+    members = {name: replace(view, target=partitions_of(given[name])) for name, view in target.after.members.items()}
+    wrong = replace(target, after=replace(target.after, members=members))
     return share_verdict.judge(wrong, SHARES, at_ms, named, trusted=True)
 
 

@@ -96,9 +96,9 @@ def run(story: Sequence[Event], cuts: frozenset[int] = frozenset()) -> tuple[Boo
         now_ms += event.after_ms
         while (due_ms := book.due_ms()) is not None and due_ms <= now_ms:
             published += book.attend(due_ms)
-        one = finding(event.rule, event.name, possible=event.possible)
-        over = (key_of(event.rule.code, one.subjects),) if event.heals else ()
-        published += book.note(Notice(moment=moment(now_ms), found=() if event.heals else (one,), over=over))
+        reported = finding(event.rule, event.name, possible=event.possible)
+        over = (key_of(event.rule.code, reported.subjects),) if event.heals else ()
+        published += book.note(Notice(moment=moment(now_ms), found=() if event.heals else (reported,), over=over))
         published += book.attend(now_ms)
     published += book.note(Notice(moment=moment(now_ms), evaluated=frozenset(rule.code for rule in RULES)))
     while (due_ms := book.due_ms()) is not None:
@@ -140,11 +140,11 @@ def test_no_subject_is_lost(story: list[Event]) -> None:
         now_ms += event.after_ms
         while (due_ms := book.due_ms()) is not None and due_ms <= now_ms:
             book.attend(due_ms)
-        one = finding(event.rule, event.name, possible=event.possible)
-        key = key_of(event.rule.code, one.subjects)
+        reported = finding(event.rule, event.name, possible=event.possible)
+        key = key_of(event.rule.code, reported.subjects)
         broken = broken - {key} if event.heals else broken | {key}
         over = (key,) if event.heals else ()
-        book.note(Notice(moment=moment(now_ms), found=() if event.heals else (one,), over=over))
+        book.note(Notice(moment=moment(now_ms), found=() if event.heals else (reported,), over=over))
         book.attend(now_ms)
         assert book.open().keys() == broken
         page = book.pages().records
@@ -164,9 +164,9 @@ def test_two_open_incidents_never_share_rule_cause_and_moment(story: list[Event]
     book, now_ms = new_book(), 0
     for event in story:
         now_ms += event.after_ms
-        one = finding(event.rule, event.name, possible=event.possible)
-        over = (key_of(event.rule.code, one.subjects),) if event.heals else ()
-        book.note(Notice(moment=moment(now_ms), found=() if event.heals else (one,), over=over))
+        reported = finding(event.rule, event.name, possible=event.possible)
+        over = (key_of(event.rule.code, reported.subjects),) if event.heals else ()
+        book.note(Notice(moment=moment(now_ms), found=() if event.heals else (reported,), over=over))
         book.attend(now_ms)
         known = book.pages().records.incidents.values()
         assert len({one.incident_id for one in known}) == len(known)
@@ -219,10 +219,10 @@ def test_two_parts_never_share_a_key(names: list[tuple[str, str]]) -> None:
 def test_a_frozen_worker_with_300_tasks_is_notified_once() -> None:
     book, published = new_book(), Changes()
     for number in range(300):
-        one = finding(TWICE, f"c{number % 12}-{number}", f"w{number % 5 + 2}", cause="w1")
-        one = replace(one, subjects=(*one.subjects, Subject("worker", "w1")))
+        reported = finding(TWICE, f"c{number % 12}-{number}", f"w{number % 5 + 2}", cause="w1")
+        reported = replace(reported, subjects=(*reported.subjects, Subject("worker", "w1")))
         at_ms = number * 20
-        published += [*book.note(Notice(moment=moment(at_ms), found=(one,))), *book.attend(at_ms)]
+        published += [*book.note(Notice(moment=moment(at_ms), found=(reported,))), *book.attend(at_ms)]
     counted = Counter(one.transition for one in incidents(published))
     assert (counted["opened"], counted["fired"], counted["resolved"]) == (1, 1, 0)
     last = incidents(published)[-1]

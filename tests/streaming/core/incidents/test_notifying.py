@@ -20,8 +20,8 @@ def firing(name: str, tasks: Sequence[str] = ("a-0",), transition: str = "fired"
     return incident(transition, name, rule=f"rule_{name}", subjects=subjects, **{"opened_at_ms": 0, **more})
 
 
-def over(one: Incident) -> Incident:
-    return replace(one, transition="resolved", firing=False, resolved_at_ms=1)
+def over(incident: Incident) -> Incident:
+    return replace(incident, transition="resolved", firing=False, resolved_at_ms=1)
 
 
 def told(found: Sequence[Incident]) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -64,10 +64,10 @@ def test_what_shares_nothing_or_comes_later_is_a_notification_of_its_own() -> No
 
 def test_a_worker_counts_only_where_nothing_else_is_named() -> None:
     worker = Subject("worker", "w1")
-    one, two = firing("1"), firing("2", ["b-0"])
-    apart = [replace(each, subjects=(*each.subjects, worker)) for each in (one, two)]
+    first, two = firing("1"), firing("2", ["b-0"])
+    apart = [replace(each, subjects=(*each.subjects, worker)) for each in (first, two)]
     assert len(told(heard({}, apart)[1])) == 2
-    together = [replace(each, subjects=(worker,)) for each in (one, two)]
+    together = [replace(each, subjects=(worker,)) for each in (first, two)]
     assert len(told(heard({}, together)[1])) == 1
 
 
@@ -92,12 +92,12 @@ def test_every_incident_is_notified_or_has_a_leader_that_is_not_quieter(some: li
     assert known.keys() == {one.incident_id for one in some}
     alone = {name for name, one in known.items() if not one.led_by}
     assert {one.incident_id for one in found} == alone
-    for one in known.values():
-        if one.led_by:
-            leader = known[one.led_by].incident
-            assert one.led_by in alone
-            assert LOUD.index(leader.alert) <= LOUD.index(one.incident.alert)
-            assert set(one.incident.subjects) & set(leader.subjects)
+    for current in known.values():
+        if current.led_by:
+            leader = known[current.led_by].incident
+            assert current.led_by in alone
+            assert LOUD.index(leader.alert) <= LOUD.index(current.incident.alert)
+            assert set(current.incident.subjects) & set(leader.subjects)
     shuffled = list(some)
     order.shuffle(shuffled)
     assert heard({}, shuffled)[0] == known
@@ -142,17 +142,17 @@ def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
         size = sizes.pop(0) if sizes else len(transitions)
         commit, transitions = transitions[:size], transitions[size:]
         known, found = heard(known, commit)
-        for one in commit:
-            last[one.incident_id] = one
-        for one in found:
-            assert one.firing or one.incident_id in open_now or one.transition == "resolved"
-            if one.firing:
-                open_now[one.incident_id] = one
+        for current in commit:
+            last[current.incident_id] = current
+        for current in found:
+            assert current.firing or current.incident_id in open_now or current.transition == "resolved"
+            if current.firing:
+                open_now[current.incident_id] = current
             else:
-                open_now.pop(one.incident_id, None)
-        for one in last.values():
-            if one.firing:
-                assert min(LOUD.index(each.alert) for each in open_now.values()) <= LOUD.index(one.alert)
+                open_now.pop(current.incident_id, None)
+        for current in last.values():
+            if current.firing:
+                assert min(LOUD.index(each.alert) for each in open_now.values()) <= LOUD.index(current.alert)
         assert open_now.keys() == {name for name, one in known.items() if not one.led_by}
     assert known == {}
     assert open_now == {}

@@ -105,8 +105,8 @@ class Story:
 
     def status(self, what: ConnectorOrTask, state: str | None, worker: str, generation: int | None = None) -> None:
         """One record of the status topic, as `worker` writes it; a text that looks like a task is one."""
-        one = job(what) if isinstance(what, str) and what not in self.snapshots[-1] else what
-        kind, name = job_kind(one), job_name(one)
+        subject = job(what) if isinstance(what, str) and what not in self.snapshots[-1] else what
+        kind, name = job_kind(subject), job_name(subject)
         value = {"state": state, "worker_id": f"{worker}:8083", "generation": generation or self.generation}
         body = None if state is None else json.dumps(value).encode()
         offset = self.offsets[STATUSES]

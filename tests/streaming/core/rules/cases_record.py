@@ -234,9 +234,9 @@ def connector_and_its_task() -> Story:
     return pair(1)
 
 
-def swapped_answer(one: str, mine: str, other: str, yours: str) -> Change:
-    there = both(drop(one, mine), give(other, mine))
-    return both(there, drop(other, yours), give(one, yours))
+def swapped_answer(first: str, mine: str, other: str, yours: str) -> Change:
+    there = both(drop(first, mine), give(other, mine))
+    return both(there, drop(other, yours), give(first, yours))
 
 
 def broken(code: str, story: Callable[[], Story], severity: Severity, *subjects: str, says: str = "") -> Broken:

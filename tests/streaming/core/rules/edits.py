@@ -104,7 +104,7 @@ def blob(worker: str, raw: bytes) -> Change:
 
 def both(*changes: Change) -> Change:
     def change(given: Given) -> None:
-        for one in changes:
-            one(given)
+        for edit in changes:
+            edit(given)
 
     return change

@@ -80,8 +80,8 @@ class Thread:
     def said(self) -> SubscriptionInfo:
         """What it tells the leader."""
         sums: list[OffsetSum] = []
-        for one in self.sums.split():
-            name, _, total = one.partition(":")
+        for pair in self.sums.split():
+            name, _, total = pair.partition(":")
             sums.append((*task(name), int(total)))
         return SubscriptionInfo(
             version=self.version,

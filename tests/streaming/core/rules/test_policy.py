@@ -25,11 +25,11 @@ def test_a_job_elsewhere_than_wished(protocol: str) -> None:
     story = wished({"c1-0": ("w2:*",)}, protocol)
     story.rebalance()
     found = opened(story)
-    (one,) = found["CONNECT-S1"]
-    assert [subject.id for subject in one.subjects] == ["c1-0", "w1:8083"]
-    assert one.rule == "static_task_on_wildcard_worker"
-    assert one.message.startswith("w1:8083 holds c1-0, meant for w2:8083")
-    assert NO_PROMISE in one.message
+    (finding,) = found["CONNECT-S1"]
+    assert [subject.id for subject in finding.subjects] == ["c1-0", "w1:8083"]
+    assert finding.rule == "static_task_on_wildcard_worker"
+    assert finding.message.startswith("w1:8083 holds c1-0, meant for w2:8083")
+    assert NO_PROMISE in finding.message
     assert list(found) == ["CONNECT-S1"]
 
 
@@ -82,9 +82,9 @@ def test_a_worker_meant_for_jobs_and_idle() -> None:
     story = wished({"c9": ("w5:8083",)})
     story.join("w3", "w4", "w5")
     story.rebalance()
-    (one,) = opened(story)["CONNECT-P2"]
-    assert [subject.id for subject in one.subjects] == ["w5:8083"]
-    assert "may give it any task in the next rebalance" in one.message
+    (finding,) = opened(story)["CONNECT-P2"]
+    assert [subject.id for subject in finding.subjects] == ["w5:8083"]
+    assert "may give it any task in the next rebalance" in finding.message
 
 
 def test_declarations_in_a_group_of_another_protocol_say_nothing() -> None:

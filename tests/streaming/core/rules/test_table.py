@@ -25,8 +25,8 @@ CATALOGUE = {rule.code: rule for rule in RULES}
 ORDER = list(Severity)
 
 
-def worse(one: Severity, other: Severity) -> bool:
-    return ORDER.index(one) < ORDER.index(other)
+def worse(severity: Severity, other: Severity) -> bool:
+    return ORDER.index(severity) < ORDER.index(other)
 
 
 def test_codes_are_unique() -> None:

@@ -176,12 +176,12 @@ def computed_ones(group: str) -> Iterable[tuple[int, ComputedShare]]:
 def moved(computed: ComputedShare) -> ComputedShare | None:
     """The same with a partition that one member gives to another; None where nobody can."""
     members = computed.after.members
-    for giver, one in members.items():
-        for topic, number in sorted(one.wanted()):
+    for giver, member in members.items():
+        for topic, number in sorted(member.wanted()):
             for taker, other in members.items():
                 if (topic, number) not in other.wanted() and taker != giver:
                     changed = {
-                        giver: _of(one, one.wanted() - {(topic, number)}),
+                        giver: _of(member, member.wanted() - {(topic, number)}),
                         taker: _of(other, other.wanted() | {(topic, number)}),
                     }
                     return replace(computed, after=replace(computed.after, members={**members, **changed}))

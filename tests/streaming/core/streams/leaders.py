@@ -44,17 +44,17 @@ def cases() -> Iterator[Case]:
     """All cases."""
     with gzip.open(VECTORS / "streams-full.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
-            one = json.loads(line)
-            rounds = zip(one["input"]["rounds"], one["expected"].get("rounds", ()), strict=False)
+            case = json.loads(line)
+            rounds = zip(case["input"]["rounds"], case["expected"].get("rounds", ()), strict=False)
             records = tuple((asked["now"], body_of(asked, told)) for asked, told in rounds if "assignments" in told)
             yield Case(
-                one["id"],
-                tuple(one["tags"]),
-                settings_of(one["release"], one["input"]["config"]),
+                case["id"],
+                tuple(case["tags"]),
+                settings_of(case["release"], case["input"]["config"]),
                 records,
-                one["input"]["applicationId"],
-                one["input"]["topology"],
-                topics_of(one["input"], one["expected"].get("rounds", ())),
+                case["input"]["applicationId"],
+                case["input"]["topology"],
+                topics_of(case["input"], case["expected"].get("rounds", ())),
             )
 
 

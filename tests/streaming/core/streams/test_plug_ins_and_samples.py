@@ -126,10 +126,10 @@ def test_racks_that_no_sample_tells_for_sure_are_never_unexplained(knowledge: st
         told = NOTHING_KNOWN
         if knowledge != "none":
             told = replace(told, topics=without_later(life.story.knowledge.topics))
-        for one in judged(life, ByRack, told):
-            assert one.verdict.grade in (Grade.EXPLAINABLE, Grade.NOT_JUDGED), one.verdict
-            assert one.verdict.reason is not None
-            reasons[one.verdict.reason.kind] += 1
+        for generation in judged(life, ByRack, told):
+            assert generation.verdict.grade in (Grade.EXPLAINABLE, Grade.NOT_JUDGED), generation.verdict
+            assert generation.verdict.reason is not None
+            reasons[generation.verdict.reason.kind] += 1
     assert reasons[ReasonKind.UNKNOWN_RACKS] > 0.7 * reasons.total()
 
 
@@ -159,9 +159,9 @@ def test_a_rack_strategy_that_it_looks_at_must_be_known() -> None:
         outcome = partial(fold.fold_group, registry(InThisProcess(look)))(
             story.settings, GROUP, None, story.rows, Tick(story.now_ms + 100)
         )
-        (one,) = generations(outcome.results)
-        assert one.verdict.grade is grade
-        assert "rack.aware.assignment.strategy" in one.verdict.why
+        (generation,) = generations(outcome.results)
+        assert generation.verdict.grade is grade
+        assert "rack.aware.assignment.strategy" in generation.verdict.why
     assert set(strategies) == set(RackStrategy)
 
 

@@ -53,16 +53,16 @@ def test_roles_are_those_that_the_processes_state() -> None:
     all_of_them = generations()
     ends = [one["at_ms"] for one in all_of_them[1:]] + [1 << 62]
     agreed = overtaken = 0
-    for one, end_ms in zip(all_of_them, ends, strict=True):
-        client_of = {member["member_id"]: member["client_id"] for member in one["members"]}
-        for thread in (thread for process in one["streams"]["processes"] for thread in process["threads"]):
+    for generation, end_ms in zip(all_of_them, ends, strict=True):
+        client_of = {member["member_id"]: member["client_id"] for member in generation["members"]}
+        for thread in (thread for process in generation["streams"]["processes"] for thread in process["threads"]):
             told = frozenset(thread["active"]), frozenset(thread["standby"])
             known = truth().get(client_of[thread["member_id"]], [])
-            if told in in_force(known, one["at_ms"], end_ms + OVERTAKEN_MS):
+            if told in in_force(known, generation["at_ms"], end_ms + OVERTAKEN_MS):
                 agreed += 1
             else:
                 overtaken += 1
-                assert end_ms - one["at_ms"] <= 2 * OVERTAKEN_MS, (one["generation"], thread["member_id"])
+                assert end_ms - generation["at_ms"] <= 2 * OVERTAKEN_MS, (generation["generation"], thread["member_id"])
     assert agreed > 150
     assert overtaken < 40
 

@@ -50,9 +50,9 @@ def test_kafkas_own_leaders_break_no_law() -> None:
     """But those that hand out an error: then nothing is handled, and people are to know."""
     broken: Counter[tuple[str, str]] = Counter()
     for case in cases():
-        for one in opened(case):
-            if one.code != ERROR and one.severity is not Severity.INFO:
-                broken[case.name, f"{one.code} {one.message}"] += 1
+        for finding in opened(case):
+            if finding.code != ERROR and finding.severity is not Severity.INFO:
+                broken[case.name, f"{finding.code} {finding.message}"] += 1
     assert broken == {}
 
 
@@ -94,9 +94,9 @@ def test_changed_answers_of_the_capture_break_the_law_that_was_hurt() -> None:
         threads = threads_of(row.body)
         assert not isinstance(threads, UnreadableThread)
         for code, mutant in mutants(threads):
-            one = observed("app-4.3.1", row.body.leader, mutant, learnt((), mutant))
+            mutated = observed("app-4.3.1", row.body.leader, mutant, learnt((), mutant))
             known = settings.streams["app-4.3.1"]
-            facts = Facts(record=one, judged=UNKNOWN, settings=known, here=Evidence(text="here"))
+            facts = Facts(record=mutated, judged=UNKNOWN, settings=known, here=Evidence(text="here"))
             assert examined(facts, Past(), Past()).grades[code] == "violated"
             tried[code] += 1
     assert tried.total() > 700
@@ -140,8 +140,8 @@ def test_what_is_not_known_neither_opens_nor_ends() -> None:
     ],
 )
 def test_a_wrong_version_is_told_with_what_bounds_it(threads: tuple[Thread, ...], says: str) -> None:
-    (one, other) = threads
-    placed = (replace(one, active="0_0"), replace(other, active="0_1"))
+    (first, other) = threads
+    placed = (replace(first, active="0_0"), replace(other, active="0_1"))
     (opened,) = incidents(group(placed, known=replace(KNOWN, release=None)).fold(), "STREAMS-S25")
     assert says in opened.message
 

@@ -72,10 +72,10 @@ def test_the_time_that_is_left_is_right() -> None:
     found = as_it_was(SLOWLY)
     opened = [one for one in found if one.transition == "opened"]
     resolved = [one.resolved_at_ms for one in found if one.transition == "resolved"]
-    for one, end_ms in zip(opened, resolved, strict=True):
+    for generation, end_ms in zip(opened, resolved, strict=True):
         assert end_ms is not None
-        left_s = int(one.message.split("in about ")[1].split()[0])
-        took_s = (end_ms - one.opened_at_ms) / 1000
+        left_s = int(generation.message.split("in about ")[1].split()[0])
+        took_s = (end_ms - generation.opened_at_ms) / 1000
         assert abs(left_s - took_s) <= took_s / 5 + 5
 
 

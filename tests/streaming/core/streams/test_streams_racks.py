@@ -48,11 +48,11 @@ def verdicts(case: Case, settings: StreamsSettings, topics: TopicHistory) -> Ite
         threads = threads_of(body)
         assert not isinstance(threads, UnreadableThread)
         seen = learnt(seen, threads)
-        one = observed(case.application, body.leader, threads, seen)
-        one = replace(one, racks=known_racks(topics, settings.topology, case.application, seen, at_ms))
+        record = observed(case.application, body.leader, threads, seen)
+        record = replace(record, racks=known_racks(topics, settings.topology, case.application, seen, at_ms))
         ends = {task_of(task): end for task, end in floor.items()}
-        yield judge(settings, one, at_ms, Remembered(built_in=True), ends).verdict
-        floor = _floor(floor, one)
+        yield judge(settings, record, at_ms, Remembered(built_in=True), ends).verdict
+        floor = _floor(floor, record)
 
 
 @pytest.mark.parametrize("told", [True, False])
@@ -274,10 +274,10 @@ def test_rack_tags_that_nobody_told_are_no_alarm_and_no_match_where_they_decide(
         settings = life.story.settings
         without = replace(settings.streams[GROUP], rack_tags=())
         life.story.settings = replace(settings, streams={GROUP: without})
-        for one, other in zip(unknown, generations(life.story.fold()), strict=True):
+        for blind, other in zip(unknown, generations(life.story.fold()), strict=True):
             if other.verdict.grade is Grade.UNEXPLAINED:
                 decided += 1
-                assert one.grade is not Grade.MATCH, "the tags decide, and nobody told them"
+                assert blind.grade is not Grade.MATCH, "the tags decide, and nobody told them"
     assert decided
 
 

@@ -42,9 +42,9 @@ def verdicts(case: Case, settings: StreamsSettings) -> Iterator[Verdict]:
         threads = threads_of(body)
         assert not isinstance(threads, UnreadableThread)
         seen = learnt(seen, threads)
-        one = observed("app", body.leader, threads, seen)
-        yield judge(settings, one, at_ms, KNOWN, {task_of(task): end for task, end in floor.items()}).verdict
-        floor = _floor(floor, one)
+        record = observed("app", body.leader, threads, seen)
+        yield judge(settings, record, at_ms, KNOWN, {task_of(task): end for task, end in floor.items()}).verdict
+        floor = _floor(floor, record)
 
 
 def test_no_answer_of_kafkas_own_leaders_is_unexplained() -> None:
@@ -78,22 +78,25 @@ def test_every_generation_of_the_capture_is_judged(known: bool) -> None:
 def changed(threads: tuple[StreamsThread, ...], dice: random.Random) -> Iterator[tuple[StreamsThread, ...]]:
     """The answer with one active task, one copy or one deadline elsewhere."""
     giver, taker = dice.sample(range(len(threads)), 2)
-    one, other = threads[giver], threads[taker]
+    giving, other = threads[giver], threads[taker]
 
     def with_(*new: tuple[int, StreamsThread]) -> tuple[StreamsThread, ...]:
         return tuple(dict(new).get(at, thread) for at, thread in enumerate(threads))
 
-    if one.pairs:
-        part, task = dice.choice(one.pairs)
-        less = [pair for pair in one.pairs if pair[0] != part]
-        yield with_((giver, given(one, less)), (taker, given(other, [*other.pairs, (part, task)])))
-    if one.told.standby:
-        copy = dice.choice(one.told.standby)
+    if giving.pairs:
+        part, task = dice.choice(giving.pairs)
+        less = [pair for pair in giving.pairs if pair[0] != part]
+        yield with_((giver, given(giving, less)), (taker, given(other, [*other.pairs, (part, task)])))
+    if giving.told.standby:
+        copy = dice.choice(giving.told.standby)
         yield with_(
-            (giver, replace(one, told=replace(one.told, standby=tuple(s for s in one.told.standby if s != copy))))
+            (
+                giver,
+                replace(giving, told=replace(giving.told, standby=tuple(s for s in giving.told.standby if s != copy))),
+            )
         )
-    next_ms = NO_REBALANCE_MS if one.told.next_rebalance_ms == 0 else 0
-    yield with_((giver, replace(one, told=replace(one.told, next_rebalance_ms=next_ms))))
+    next_ms = NO_REBALANCE_MS if giving.told.next_rebalance_ms == 0 else 0
+    yield with_((giver, replace(giving, told=replace(giving.told, next_rebalance_ms=next_ms))))
 
 
 def given(thread: StreamsThread, pairs: Sequence[tuple[tuple[str, int], TaskId]]) -> StreamsThread:
@@ -117,8 +120,8 @@ def test_a_changed_answer_is_never_explained() -> None:
         assert not isinstance(threads, UnreadableThread)
         known = {task_of(task): end for task, end in floor.items()}
         for mutant in changed(threads, dice):
-            one = observed(GROUP, row.body.leader, mutant, learnt(seen, mutant))
-            grades[judge(settings.streams[GROUP], one, row.timestamp_ms, KNOWN, known).verdict.grade] += 1
+            mutated = observed(GROUP, row.body.leader, mutant, learnt(seen, mutant))
+            grades[judge(settings.streams[GROUP], mutated, row.timestamp_ms, KNOWN, known).verdict.grade] += 1
         seen = learnt(seen, threads)
         floor = _floor(floor, observed(GROUP, row.body.leader, threads, seen))
     assert grades[Grade.MATCH] + grades[Grade.EXPLAINABLE] == 0
@@ -172,9 +175,9 @@ LARGE = StreamsSettings(assignor="high_availability", standbys=0, warm_ups=2, ac
 
 
 def test_a_large_group_costs_few_runs() -> None:
-    one = large()
-    search = Search(one, 0, {}, None)
-    search.run(list(frames(replace(LARGE, release="4.3.1"), one, KNOWN)))
+    record = large()
+    search = Search(record, 0, {}, None)
+    search.run(list(frames(replace(LARGE, release="4.3.1"), record, KNOWN)))
     assert search.made <= 3 * FEWEST_RUNS
 
 
@@ -199,9 +202,9 @@ def test_a_match_does_not_rest_on_an_unknown_rack_strategy(
     """Where every member states its rack, the leader may look at racks."""
     threads = (Thread(id="a1", active="0_0", rack=rack), Thread(id="b1", active="0_1", rack=rack))
     known = replace(LARGE, release="4.3.1", rack_tags=(), rack_strategy=strategy, topology=TEXT)
-    (one,) = generations(group(threads, known=known).fold())
-    assert one.verdict.grade is grade, one.verdict.why
-    assert grade is Grade.MATCH or "rack.aware.assignment.strategy none" in one.verdict.why
+    (generation,) = generations(group(threads, known=known).fold())
+    assert generation.verdict.grade is grade, generation.verdict.why
+    assert grade is Grade.MATCH or "rack.aware.assignment.strategy none" in generation.verdict.why
 
 
 def test_an_answer_that_only_a_leader_without_end_offsets_gives_is_no_match() -> None:

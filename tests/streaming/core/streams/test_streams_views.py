@@ -44,29 +44,29 @@ def test_a_task_that_has_no_copy_where_it_goes_needs_one_rebalance_more() -> Non
         Thread(id="b1", standby="1_1", generation=1),
     )
     story = group(threads, known=ONE_WARM_UP)
-    (one,) = details(story)
-    assert one["progress"] is not None
-    (process, other) = one["processes"]
+    (detail,) = details(story)
+    assert detail["progress"] is not None
+    (process, other) = detail["processes"]
     assert [thread["warm_up"] for thread in other["threads"]] == [["1_1"]]
-    assert one["progress"]["moves_left"] == 2
-    assert one["progress"]["rebalances"] == 2
+    assert detail["progress"]["moves_left"] == 2
+    assert detail["progress"]["rebalances"] == 2
     interval_ms = LATER_MS - story.rows[-1].timestamp_ms
-    assert one["progress"]["not_before_ms"] == LATER_MS + interval_ms, "nobody told the interval, the deadline does"
+    assert detail["progress"]["not_before_ms"] == LATER_MS + interval_ms, "nobody told the interval, the deadline does"
     assert process["leads"]
 
 
 def test_missing_copies_and_skew_are_counted() -> None:
-    (one,) = details(group(ONE_OF_TWO_COPIED, known=ONE_COPY))
-    assert one["missing_standbys"] == 1
-    assert "1 standby missing" in summary(one)
+    (detail,) = details(group(ONE_OF_TWO_COPIED, known=ONE_COPY))
+    assert detail["missing_standbys"] == 1
+    assert "1 standby missing" in summary(detail)
     (uneven,) = details(one_part_each())
     assert summary(uneven) == "sub-topology 0: 0 to 2 tasks per process; sub-topology 2: 0 to 2 tasks per process"
     assert uneven["balance"] == {"stateful": [0, 0], "stateless": [2, 2]}
 
 
 def test_each_law_is_graded() -> None:
-    (one,) = details(one_part_each())
-    laws = one["laws"]
+    (detail,) = details(one_part_each())
+    laws = detail["laws"]
     assert isinstance(laws, dict)
     assert (laws["STREAMS-S01"], laws["STREAMS-S13"], laws["STREAMS-S18"]) == ("ok", "violated", "undetermined")
 
@@ -78,14 +78,14 @@ def test_other_generations_have_nothing_of_it() -> None:
 def test_copies_have_lags_where_samples_tell_where_changelogs_end() -> None:
     told = SampledLife(2, grow=40).lived()
     compared = 0
-    for one, topics in zip(generations(told.fold()), told.known, strict=True):
-        assert one.streams is not None
-        for process in one.streams.processes:
+    for generation, topics in zip(generations(told.fold()), told.known, strict=True):
+        assert generation.streams is not None
+        for process in generation.streams.processes:
             assert process.lags.keys() == {task for task, total in process.offset_sums.items() if total >= 0}
             for task, lag in process.lags.items():
                 part, number = map(int, task.split("_"))
                 samples = topics.ends_of(f"{GROUP}-store{part}-changelog")
-                (*_, last) = (sample for sample in samples if sample.answered_ms <= one.at_ms)
+                (*_, last) = (sample for sample in samples if sample.answered_ms <= generation.at_ms)
                 assert lag == max(last.ends[number] - process.offset_sums[task], 0)
                 compared += lag > 0
     assert compared > 10

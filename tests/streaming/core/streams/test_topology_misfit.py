@@ -52,8 +52,8 @@ def test_a_text_that_does_not_fit_is_left_aside() -> None:
         Thread(id="b1", active="0_1", standby="0_0", sums="0_1:-2"),
     )
     results = group(threads, known=replace(KNOWN, standbys=1, topology=stateless)).fold()
-    (one,) = generations(results)
-    assert one.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)
+    (generation,) = generations(results)
+    assert generation.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)
     (opened,) = incidents(results)
     assert (opened.code, opened.severity) == ("STREAMS-S33", Severity.LOW)
     assert "sub-topology 0 reads t0" in opened.message
