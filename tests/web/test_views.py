@@ -42,7 +42,7 @@ def incident(transition: str = "fired", incident_id: str = "i", group: str = "g"
 
 
 @pytest.mark.parametrize(
-    ("one", "attention", "why"),
+    ("row", "attention", "why"),
     [
         (incident(), "notified", ""),
         (incident("opened", firing=False, fired_at_ms=None), "suppressed", "not lasted long enough"),
