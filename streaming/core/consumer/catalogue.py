@@ -1,7 +1,4 @@
-"""Rules about groups of plain consumers: C-01 to C-10 of docs/protocol/consumer.md 9, and what goes with them.
-
-C-11 has no rule: a record names only the assignor that all members support.
-"""
+"""Rules about groups of plain consumers: C-01 to C-11 of docs/protocol/consumer.md 9, and what goes with them."""
 
 from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -182,6 +179,23 @@ NEEDLESS_MOVES = Rule(
     advice=(_LEADER, _REPORT),
     resolves=_NEXT,
 )
+MIXED_CLIENTS = Rule(
+    code="CONSUMER-C11",
+    title="mixed_clients",
+    alert="KafkaConsumerMixedClients",
+    wrong="Members of one group run clients of different releases or libraries.",
+    severity=Severity.INFO,
+    needs_every_generation=False,
+    meaning="Members whose clients are alike write their subscriptions in one version. Each client has an assignor of "
+    "its own under the same name, and the leader's decides: when another member leads, partitions may move.",
+    exceptions=("version 0, which some libraries write where a subscription needs no more",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("During a rolling upgrade this is to be expected, and ends with it."),
+        looks("Else compare the clients of the members that the message names, and bring them to one release."),
+    ),
+    resolves="With the first generation in which all members write one version.",
+)
 CONSUMER_UNDECODABLE = Rule(
     code="CONSUMER-C12",
     title="undecodable_member",
@@ -248,6 +262,7 @@ RULES = (
     NOT_COPARTITIONED,
     TRANSFER_UNFINISHED,
     NEEDLESS_MOVES,
+    MIXED_CLIENTS,
     CONSUMER_UNDECODABLE,
     TWO_OWNERS,
     CONTESTED,

@@ -1,16 +1,20 @@
 """Laws about one generation of a consumer group."""
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.consumer.catalogue import CONSUMER_UNDECODABLE
+from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.streaming.core.consumer.catalogue import CONSUMER_UNDECODABLE, MIXED_CLIENTS
 from rebalance_monitor.streaming.core.fold.unreadable_members import unreadable_members
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
-from rebalance_monitor.streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 
 CONSUMER = "consumer"
+NAMED = 3
+"""Members that a message names for each version before it only counts them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,4 +29,32 @@ def _undecodable(_group: str, body: GroupGeneration, here: Evidence) -> Iterator
     return unreadable_members(body, here, CONSUMER_UNDECODABLE)
 
 
-LAWS = (ConsumerLaw(CONSUMER_UNDECODABLE, _undecodable),)
+def _mixed_clients(group: str, body: GroupGeneration, here: Evidence) -> Iterator[Finding]:
+    """Members that write their subscriptions in different versions, the oldest first (consumer.md 9, C-11).
+
+    A client always writes the newest version that it knows, but for libraries that write version 0 where they need no
+    more.
+    """
+    members: dict[int, list[str]] = defaultdict(list)
+    for member in body.members:
+        if isinstance(member.subscription, ConsumerSubscription) and member.subscription.version:
+            members[member.subscription.version].append(member.member_id)
+    if len(members) < 2:
+        return
+    told = " and ".join(f"in version {version} by {_several(members[version])}" for version in sorted(members))
+    yield Finding(
+        rule=MIXED_CLIENTS,
+        severity=MIXED_CLIENTS.severity,
+        certainty=Certainty.CERTAIN,
+        subjects=(Subject("group", group),),
+        message=f"subscriptions are written {told}: their clients differ in release or library; the leader's decides",
+        evidence=(here,),
+    )
+
+
+def _several(names: Sequence[str]) -> str:
+    rest = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(sorted(names)[:NAMED]) + rest
+
+
+LAWS = (ConsumerLaw(CONSUMER_UNDECODABLE, _undecodable), ConsumerLaw(MIXED_CLIENTS, _mixed_clients))

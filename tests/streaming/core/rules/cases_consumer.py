@@ -1,4 +1,4 @@
-"""Cases of the laws about a consumer leader's answer: CONSUMER-C02 to C08, C10 and C13."""
+"""Cases of the laws about a consumer leader's answer: CONSUMER-C02 to C08, C10, C11 and C13."""
 
 from dataclasses import replace
 
@@ -170,6 +170,17 @@ def moved_for_nothing_by_an_unknown_client() -> Story:
     return group(STICKY, before, tuple(replace(one, java=False) for one in after))
 
 
+# -- C11: clients that differ ------------------------------------------------------------------------------------------
+
+
+def mixed_clients() -> Story:
+    return group(RANGE, (Consumer(id="m1", given="a-0"), Consumer(id="m2", given="a-1", version=1)))
+
+
+def a_subscription_that_needs_no_more() -> Story:
+    return group(RANGE, (Consumer(id="m1", given="a-0", version=1), Consumer(id="m2", given="a-1", version=0)))
+
+
 CASES: tuple[Case, ...] = (
     Broken(code="CONSUMER-C02", story=unsubscribed, subjects=("member m2",), severity=C, says="b-0"),
     NearMiss(code="CONSUMER-C02", exception="an assignor of somebody's own", story=unsubscribed_under_another_assignor),
@@ -207,6 +218,12 @@ CASES: tuple[Case, ...] = (
     Broken(code="CONSUMER-C10", story=moved_for_nothing, subjects=(THE_GROUP,), severity=M, says="2 partitions"),
     NearMiss(code="CONSUMER-C10", exception="a member lost what it held", story=moved_after_a_loss),
     NearMiss(code="CONSUMER-C10", exception=UNKNOWN_CLIENT, story=moved_for_nothing_by_an_unknown_client, at_most=INFO),
+    Broken(code="CONSUMER-C11", story=mixed_clients, subjects=(THE_GROUP,), severity=INFO, says="version 1 by m2"),
+    NearMiss(
+        code="CONSUMER-C11",
+        exception="version 0, which some libraries write where a subscription needs no more",
+        story=a_subscription_that_needs_no_more,
+    ),
     Broken(code="CONSUMER-C13", story=two_owners, subjects=("topic a",), severity=C, says="a-1 given to m1 and m2"),
     NearMiss(code="CONSUMER-C13", exception="an assignor of somebody's own", story=two_owners_under_another_assignor),
 )

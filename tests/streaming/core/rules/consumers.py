@@ -28,7 +28,8 @@ def places(text: str) -> tuple[TopicPartition, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumer:
-    """One member. `held`: what it says to have held, in `generation`. `java`: it looks like Kafka's own client."""
+    """One member. `held`: what it says to have held, in `generation`. `java`: it looks like Kafka's own client.
+    `version`: that of its subscription, where it is not what such a client writes."""
 
     id: str
     topics: str = "a"
@@ -40,10 +41,12 @@ class Consumer:
     client_id: str = "consumer"
     host: str = "/10.0.0.1"
     java: bool = True
+    version: int | None = None
 
     def subscription(self, protocol: str) -> ConsumerSubscription:
         held = None if self.held is None else places(self.held)
-        plain = ConsumerSubscription(version=3 if self.java else 1, topics=tuple(self.topics.split()), rack=self.rack)
+        version = (3 if self.java else 1) if self.version is None else self.version
+        plain = ConsumerSubscription(version=version, topics=tuple(self.topics.split()), rack=self.rack)
         if protocol == COOPERATIVE_STICKY:
             data = self.generation.to_bytes(4, "big") if self.java else None
             said = self.generation if self.java else -1
