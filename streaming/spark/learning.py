@@ -190,7 +190,8 @@ class Learning:
             self._polls.name(groups)
         if self._progress is not None and self._watching is not None:
             watched = self._watching.groups() - frozenset(groups)
-            self._progress.watch(watched, changelogs_of(watched, self._committed.topics.present()))
+            topics = self._committed.topics.present()
+            self._progress.watch(watched, changelogs_of(watched, topics, self._watching.present))
 
     def stored(self, knowledge: Knowledge) -> StoredTopics | None:
         """What a batch with this knowledge commits of it."""

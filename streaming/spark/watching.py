@@ -10,12 +10,12 @@ DEAD = "Dead"
 
 
 class Watching:
-    """As the store has it at the start of the job, and as batches change it."""
+    """As the store has it at the start of the job, and as batches change it. `present`: all groups that are there."""
 
     def __init__(self, store: Store, cluster: str, patterns: tuple[str, ...]) -> None:
         self._patterns = patterns
-        present = store.present_groups(cluster) if patterns else ()
-        self._named = {group for group in present if self._fits(group)}
+        self.present = set(store.present_groups(cluster))
+        self._named = {group for group in self.present if self._fits(group)}
         self._open: dict[str, set[str]] = {}
         for group, incident_id in store.troubled_groups(cluster):
             self._open.setdefault(group, set()).add(incident_id)
@@ -34,8 +34,11 @@ class Watching:
 
     def _stands(self, standing: Standing) -> None:
         if standing.state == DEAD:
+            self.present.discard(standing.group)
             self._named.discard(standing.group)
-        elif self._fits(standing.group):
+            return
+        self.present.add(standing.group)
+        if self._fits(standing.group):
             self._named.add(standing.group)
 
     def _incident(self, incident: Incident) -> None:

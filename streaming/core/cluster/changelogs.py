@@ -68,13 +68,30 @@ def sampled_ends(topics: TopicHistory, application: str, at_ms: int) -> Changelo
     )
 
 
-def changelogs_of(groups: Collection[str], topics: Iterable[tuple[str, int]]) -> dict[str, list[tuple[str, int]]]:
-    """The partitions of changelogs, by the names that Kafka Streams gives them: `application-store-changelog`.
-    `topics`: with how many partitions each has. A group without such topics is missing."""
+def changelogs_of(
+    watched: Collection[str], topics: Iterable[tuple[str, int]], present: Collection[str] = ()
+) -> dict[str, list[tuple[str, int]]]:
+    """The partitions of changelogs of groups that are watched. `topics`: with how many partitions each has; `present`:
+    all groups of the cluster. A group without such topics is missing.
+
+    Kafka Streams calls them `application-store-changelog`. With the groups `orders` and `orders-eu`, the topic
+    `orders-eu-s-changelog` is taken for one of `orders-eu`: the longest id that fits counts.
+    """
+    groups = frozenset((*watched, *present))
     found: dict[str, list[tuple[str, int]]] = {}
-    for topic, count in topics if groups else ():
-        if topic.endswith(CHANGELOG_SUFFIX):  # most topics are none, and the groups may be many
-            for group in groups:
-                if is_changelog(topic, group):
-                    found.setdefault(group, []).extend((topic, number) for number in range(count))
+    for topic, count in topics if watched else ():
+        if topic.endswith(CHANGELOG_SUFFIX):  # most topics are none
+            owner = _longest(topic.removesuffix(CHANGELOG_SUFFIX), groups)
+            if owner is not None and owner in watched:
+                found.setdefault(owner, []).extend((topic, number) for number in range(count))
     return found
+
+
+def _longest(beginning: str, groups: Collection[str]) -> str | None:
+    """The longest of these ids with which `application-store` begins."""
+    end = beginning.rfind("-")
+    while end > 0:
+        if beginning[:end] in groups:
+            return beginning[:end]
+        end = beginning.rfind("-", 0, end)
+    return None

@@ -27,6 +27,17 @@ def test_changelogs_bear_the_name_of_their_application() -> None:
     }
 
 
+def test_the_longest_id_of_a_group_that_is_there_counts() -> None:
+    topics = {"orders-s-changelog": 1, "orders-eu-s-changelog": 1, "orders-eu-west-s-changelog": 1}
+    own = {"orders": [("orders-s-changelog", 0)]}
+    assert changelogs_of(["orders"], topics.items(), ["orders", "orders-eu", "orders-eu-west"]) == own
+    assert changelogs_of(["orders", "orders-eu"], topics.items(), ["orders-eu-west"]) == {
+        **own,
+        "orders-eu": [("orders-eu-s-changelog", 0)],
+    }
+    assert changelogs_of(["orders"], {"orders-changelog": 1, "-s-changelog": 1}.items(), [""]) == {}
+
+
 @given(st.lists(st.integers(0, 100), unique=True).map(sorted), st.integers(-5, 105))
 def test_the_last_sample_until_a_time_counts(times: list[int], at_ms: int) -> None:
     found = ends_at([sample(one) for one in times], at_ms)
