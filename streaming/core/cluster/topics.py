@@ -88,6 +88,8 @@ class TopicHistory:
     answered_ms: int | None = None
     ids: Mapping[str, tuple[ContentChange[bytes], ...]] = field(default_factory=dict)
     ends: EndSamples = field(default_factory=dict)
+    _names: dict[bytes, str] = field(default_factory=dict, init=False, compare=False, repr=False)
+    """Each id's name, put together when the first is asked for: a record has many ids, a cluster many topics."""
 
     def with_sample(self, sample: TopicSample) -> "TopicHistory":
         """The history with one more sample. One that was answered before the last one says nothing new."""
@@ -122,7 +124,9 @@ class TopicHistory:
 
     def name_of(self, topic_id: bytes) -> str | None:
         """The name of the topic that has or had this id; None where nobody told it."""
-        return next((name for name, told in self.ids.items() if any(one.content == topic_id for one in told)), None)
+        if not self._names:
+            self._names.update((told.content, name) for name, changes in self.ids.items() for told in changes)
+        return self._names.get(topic_id)
 
     def _latest(self, name: str) -> Replicas | None:
         changes = self.topics.get(name)
