@@ -21,10 +21,10 @@ from typing import Any
 from rebalance_monitor.streaming.core.cluster.changelogs import CHANGELOG_SUFFIX
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndOffsets
 from rebalance_monitor.streaming.core.cluster.topics import Replicas
+from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, admin_of, reason
 from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.supervision import PartFailed
 
-REQUEST_TIMEOUT_S = 5.0
 REQUESTS = 3
 """Of one answer without end offsets."""
 MOST_DESCRIBED = 500
@@ -63,12 +63,10 @@ class KafkaTopics:
     def __call__(self) -> BrokersAnswer:
         """One answer; PartFailed when no broker gives it in time."""
         from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
 
         try:
             if self._admin is None:
-                settings = {"client.id": "rebalance-monitor-poller", "log_level": "0", "error_cb": _nothing}
-                self._admin = AdminClient({**settings, **self._client})
+                self._admin = admin_of(self._client, "poller")
             described = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S).result(REQUEST_TIMEOUT_S + 1)
             listed = self._admin.list_topics(timeout=REQUEST_TIMEOUT_S)
         except (KafkaException, TimeoutError) as why:
@@ -167,13 +165,3 @@ def _replicas(topic: Any) -> Replicas | None:
     if numbers != list(range(len(numbers))):
         return ()
     return tuple(tuple(topic.partitions[number].replicas) for number in numbers)
-
-
-def _nothing(_error: Any) -> None:
-    """Broken connections show as requests that fail."""
-
-
-def reason(why: BaseException) -> str:
-    """What the client says of a failed request."""
-    first: Any = why.args[0] if why.args else None
-    return str(first.str()) if hasattr(first, "str") else type(why).__name__

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from rebalance_monitor.streaming.polling.asking import REQUEST_TIMEOUT_S, reason
+from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, admin_of, code_of, reason
 from rebalance_monitor.streaming.supervision import PartFailed
 
 NamedPartition: TypeAlias = tuple[str, int]
@@ -49,7 +49,7 @@ class KafkaProgress:
             )
             answer = asked[group].result(REQUEST_TIMEOUT_S + 1)
         except (KafkaException, TimeoutError) as why:
-            code = _code(why)
+            code = code_of(why)
             if code == _GROUP_NOT_AUTHORIZED:
                 raise GroupRefused(group) from why
             if code == _GROUP_NOT_FOUND:
@@ -85,11 +85,9 @@ class KafkaProgress:
 
     def _admin(self) -> Any:
         from confluent_kafka import KafkaException
-        from confluent_kafka.admin import AdminClient
 
         if self._made is None:
-            settings = {"client.id": "rebalance-monitor-progress", "log_level": "0", "error_cb": _nothing}
-            admin = AdminClient({**settings, **self._client})
+            admin = admin_of(self._client, "progress")
             described = admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S)
             try:
                 self._brokers = max(len(described.result(REQUEST_TIMEOUT_S + 1).nodes), 1)
@@ -97,12 +95,3 @@ class KafkaProgress:
                 raise KafkaException(why) from why
             self._made = admin
         return self._made
-
-
-def _code(why: BaseException) -> int | None:
-    first: Any = why.args[0] if why.args else None
-    return int(first.code()) if hasattr(first, "code") else None
-
-
-def _nothing(_error: Any) -> None:
-    """Broken connections show as requests that fail."""

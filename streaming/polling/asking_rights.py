@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_monitor.streaming.polling.asking import REQUEST_TIMEOUT_S, reason
+from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, admin_of, code_of, reason
 from rebalance_monitor.streaming.supervision import PartFailed
 
 _GROUP_AUTHORIZATION_FAILED = 30
@@ -12,13 +12,11 @@ def refused_groups(client: Mapping[str, str], names: Sequence[str]) -> frozenset
     """Those of these groups that the user may not describe. A broker refuses before it looks whether the group is
     there, and of which kind it is. PartFailed when no broker answers."""
     from confluent_kafka import KafkaException
-    from confluent_kafka.admin import AdminClient
 
     if not names:
         return frozenset()
     refused, failed = set(), list[BaseException]()
-    settings = {"client.id": "rebalance-monitor-check", "log_level": "0", "error_cb": _nothing}
-    admin = AdminClient({**settings, **client})  # kept: with it, its answers would go
+    admin = admin_of(client, "check")
     try:
         asked = admin.describe_consumer_groups(list(names), request_timeout=REQUEST_TIMEOUT_S)
     except KafkaException as why:
@@ -27,7 +25,7 @@ def refused_groups(client: Mapping[str, str], names: Sequence[str]) -> frozenset
         try:
             answer.result(REQUEST_TIMEOUT_S + 1)
         except (KafkaException, TimeoutError) as why:
-            code = _code(why)
+            code = code_of(why)
             if code == _GROUP_AUTHORIZATION_FAILED:
                 refused.add(name)
             elif code in _NO_ANSWER:
@@ -39,11 +37,3 @@ def refused_groups(client: Mapping[str, str], names: Sequence[str]) -> frozenset
 
 _NO_ANSWER = (0, 15, -185, -195)
 """No answer in time: of ours, no coordinator, librdkafka's time-out, no connection."""
-
-
-def _code(why: BaseException) -> int:
-    return int(why.args[0].code()) if why.args and hasattr(why.args[0], "code") else 0
-
-
-def _nothing(_error: object) -> None:
-    """Broken connections show as requests that fail."""

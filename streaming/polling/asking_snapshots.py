@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotMember, instance_of
-from rebalance_monitor.streaming.polling.asking import reason
+from rebalance_monitor.streaming.polling.admin import admin_of, reason
 from rebalance_monitor.streaming.polling.asking_states import MAY_DESCRIBE
 from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.supervision import PartFailed
@@ -103,11 +103,8 @@ class KafkaSnapshots:
         return states, silent
 
     def _admin(self) -> Any:
-        from confluent_kafka.admin import AdminClient
-
         if self._made is None:
-            settings = {"client.id": "rebalance-monitor-groups", "log_level": "0", "error_cb": _nothing}
-            self._made = AdminClient({**settings, **self._client})
+            self._made = admin_of(self._client, "groups")
         return self._made
 
 
@@ -159,7 +156,3 @@ def _snapshot(group: Any) -> Snapshot:
             for one in group.members
         ),
     )
-
-
-def _nothing(_error: Any) -> None:
-    """Broken connections show as requests that fail."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.streaming.core.cluster.group_states import COMPLETING, PREPARING, REBALANCING
-from rebalance_monitor.streaming.polling.asking import REQUEST_TIMEOUT_S, reason
+from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, admin_of, reason
 from rebalance_monitor.streaming.supervision import PartFailed
 
 MAY_DESCRIBE = "DESCRIBE"
@@ -71,13 +71,6 @@ class KafkaGroupStates:
         return MAY_DESCRIBE not in {one.name for one in cluster.authorized_operations or ()}
 
     def _admin(self) -> Any:
-        from confluent_kafka.admin import AdminClient
-
         if self._made is None:
-            settings = {"client.id": "rebalance-monitor-states", "log_level": "0", "error_cb": _nothing}
-            self._made = AdminClient({**settings, **self._client})
+            self._made = admin_of(self._client, "states")
         return self._made
-
-
-def _nothing(_error: Any) -> None:
-    """Broken connections show as requests that fail."""

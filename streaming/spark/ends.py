@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from rebalance_monitor.streaming.core.model.topic_names import why_illegal
+from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, code_of, reason
 
-REQUEST_TIMEOUT_S = 5.0
 NO_SUCH_TOPIC = "no_such_topic"
 NOT_AUTHORIZED = "not_authorized"
 NOT_READABLE = f"{NOT_AUTHORIZED}: Read is not granted"
@@ -68,7 +68,7 @@ class KafkaView:
         try:
             self._admin = AdminClient(settings)
         except KafkaException as why:
-            raise ClientRefused(_reason(why)) from why
+            raise ClientRefused(reason(why)) from why
 
     def _note(self, error: Any) -> None:
         """What librdkafka says about connections: a wrong password shows here only, requests just time out."""
@@ -84,7 +84,7 @@ class KafkaView:
             found = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S).result(REQUEST_TIMEOUT_S + 1)
         except (KafkaException, TimeoutError) as why:
             self._admin.poll(0)
-            raise ClusterError(self._said or _reason(why)) from why
+            raise ClusterError(self._said or reason(why)) from why
         except SystemError as why:  # so the client passes on what a signal raised inside it
             if isinstance(why.__cause__, KeyboardInterrupt):
                 raise why.__cause__ from None
@@ -109,8 +109,8 @@ class KafkaView:
             try:
                 topic = answer.result(REQUEST_TIMEOUT_S + 1)
             except (KafkaException, TimeoutError) as why:
-                missing[name] = _ASKED.get(_code(why), _reason(why))
-                definite |= _code(why) in _ASKED
+                missing[name] = _ASKED.get(code_of(why), reason(why))
+                definite |= code_of(why) in _ASKED
                 failed = why
                 continue
             definite = True
@@ -123,7 +123,7 @@ class KafkaView:
             found[name] = TopicInfo(str(topic.topic_id), leaders)
         # An error of every topic concerns the request; any other error concerns its own topic only.
         if failed is not None and not definite:
-            raise ClusterError(_reason(failed)) from failed
+            raise ClusterError(reason(failed)) from failed
         return FoundTopics(found, missing)
 
     def ends(self, places: tuple[NamedPartition, ...], committed: bool) -> Mapping[NamedPartition, int | None]:
@@ -154,23 +154,12 @@ class KafkaView:
             except (KafkaException, TimeoutError) as why:
                 out[(place.topic, place.partition)] = None
                 # A topic that was deleted a moment ago, or a missing right, is no failure of the request.
-                last = last if _code(why) in _ASKED else why
+                last = last if code_of(why) in _ASKED else why
         if last is not None and all(offset is None for offset in out.values()):
-            raise ClusterError(_reason(last)) from last
+            raise ClusterError(reason(last)) from last
         return out
 
 
 # Kafka's error codes that say something lasting about a topic.
 _ASKED = {3: NO_SUCH_TOPIC, 29: NOT_AUTHORIZED}
 LASTING = (NO_SUCH_TOPIC, NOT_AUTHORIZED, INVALID_NAME)
-
-
-def _code(why: BaseException) -> int:
-    """The error's code in Kafka's protocol; librdkafka's own errors are below -1. 0 for a time-out of ours."""
-    first: Any = why.args[0] if why.args else None
-    return int(first.code()) if hasattr(first, "code") else 0
-
-
-def _reason(why: BaseException) -> str:
-    first: Any = why.args[0] if why.args else None
-    return str(first.str()) if hasattr(first, "str") else type(why).__name__

@@ -1,0 +1,34 @@
+"""The client through which brokers are asked, and what it says of a request that failed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+REQUEST_TIMEOUT_S = 5.0
+
+
+def admin_of(client: Mapping[str, str], name: str) -> Any:
+    """librdkafka's admin client with these settings; brokers see it as `rebalance-monitor-NAME`.
+
+    Whoever asks must keep it until the answer is there: the answers go with it.
+    """
+    from confluent_kafka.admin import AdminClient
+
+    return AdminClient(
+        {"client.id": f"rebalance-monitor-{name}", "log_level": "0", "error_cb": _connection_broke, **client}
+    )
+
+
+def reason(why: BaseException) -> str:
+    """What the client says of a failed request."""
+    first: Any = why.args[0] if why.args else None
+    return str(first.str()) if hasattr(first, "str") else type(why).__name__
+
+
+def code_of(why: BaseException) -> int:
+    """The error's code in Kafka's protocol; librdkafka's own errors are below -1. 0 for a time-out of ours."""
+    first: Any = why.args[0] if why.args else None
+    return int(first.code()) if hasattr(first, "code") else 0
+
+
+def _connection_broke(_error: Any) -> None:
+    """Says nothing: a broken connection shows as requests that fail."""
