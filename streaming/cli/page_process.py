@@ -40,6 +40,10 @@ class PageProcess:
         self._url: str | None = None
         self._silent = 0
         self._ask_every_s = ask_every_s
+        # Kept: each new client reads all certificates of the machine. Its connections are not, as the page may be anew.
+        self._client = httpx.Client(
+            timeout=ANSWER_WITHIN_S, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
+        )
         self._keeper = Supervised("page", self._life, answerable, stop=self._ending, first_pause_s=PAUSE_S)
         self._asker = Supervised("page's state", self._ask, answerable, stop=self._ending)
 
@@ -56,6 +60,7 @@ class PageProcess:
             process.stdin.close()
         self._keeper.stop(10)
         self._asker.stop(10)
+        self._client.close()
 
     def _life(self) -> float:
         # A session of its own: a signal from the terminal is the job's to answer.
@@ -88,7 +93,7 @@ class PageProcess:
             self._silent = 0
             return self._ask_every_s
         try:
-            httpx.get(f"{url.rstrip('/')}/healthz", timeout=ANSWER_WITHIN_S, trust_env=False)
+            self._client.get(f"{url.rstrip('/')}/healthz")
             self._silent = 0
         except httpx.HTTPError as why:
             self._silent += 1
