@@ -1,9 +1,13 @@
 """`make test`: every tier, one line for each at the end (run or skipped, and why).
 
-Integration tests mostly wait for brokers, workers and Spark, so several files run at a time, beside the other tiers,
-which run one after the other. These compute nearly all the time. They get a lower priority: they take what the files
-leave, and no file waits for a processor because of them. What the files say comes after what the other tiers say, each
-file's in one piece.
+    unit                                                                  said as it goes
+    a file of the integration tier, another one, …, a short tier, …       said in one piece each, after unit
+    a file, …
+    a file, …
+
+Integration tests mostly wait for brokers, workers and Spark, so several files run at a time beside the unit tier; the
+short tiers come when no file is left. Tiers that compute nearly all the time get a lower priority: they take what the
+files leave, and no file waits for a processor because of them.
 
 With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failure.
 """
@@ -16,8 +20,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,10 +33,10 @@ from lab.paths import ROOT
 
 SWITCH = "RM_REQUIRE_ALL_TIERS"
 NO_TESTS = 5  # pytest's exit code
-FILES_AT_A_TIME = 3
-"""Each holds about 1.5 GB of memory."""
+AT_A_TIME = 3
+"""Beside the unit tier. An integration file holds about 1.5 GB of memory."""
 COMPUTING_NICE = 5
-"""By how much the priority of the other tiers is lower."""
+"""By how much the priority of tiers that compute is lower."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +92,10 @@ def _no_browser() -> str | None:
     return _no_postgres() if shutil.which("chromium") else "chromium not installed (Debian: chromium)"
 
 
+UNIT = Tier("unit", "not postgres and not integration and not prometheus and not browser", _nothing)
 INTEGRATION = Tier("integration", "integration", _no_cluster)
 TIERS = (
-    Tier("unit", "not postgres and not integration and not prometheus and not browser", _nothing),
+    UNIT,
     Tier("postgres", "postgres and not integration", _no_postgres),
     Tier("prometheus", "prometheus and not integration", _no_prometheus),
     Tier("browser", "browser and not integration", _no_browser),
@@ -139,39 +144,68 @@ def outcome(tier: Tier, runs: Sequence[Run], seconds: float) -> Outcome:
     return Outcome(tier.name, passed, failed, skipped, seconds)
 
 
-class Files:
-    """The files of a tier, taken one after the other by everyone who works at it."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one process runs: a tier, or one file of it."""
 
-    def __init__(self, tier: Tier, extra: Sequence[str]) -> None:
-        self._tier, self._extra = tier, extra
-        marked = (path for path in (ROOT / "tests").rglob("test_*.py") if f"mark.{tier.marker}" in path.read_text())
-        # The longest first: so that nobody is left alone with one at the end.
-        self._waiting = deque(sorted(marked, key=lambda path: path.stat().st_size, reverse=True))
+    tier: Tier
+    path: Path | None = None
+
+    @property
+    def heading(self) -> str:
+        return f"\n=== tier {self.tier.name} ===" if self.path is None else str(self.path.relative_to(ROOT))
+
+    def run(self, extra: Sequence[str], *, shown: bool = False) -> Run:
+        paths = [] if self.path is None else [str(self.path.relative_to(ROOT))]
+        nice = COMPUTING_NICE if self.path is None else 0
+        return pytest(["-m", self.tier.marker, *paths, *extra], shown=shown, nice=nice)
+
+
+def pieces(tiers: Iterable[Tier]) -> list[Piece]:
+    """The files of the integration tier, and then the other tiers whole."""
+    wanted = list(tiers)
+    whole = [Piece(tier) for tier in wanted if tier is not INTEGRATION]
+    if INTEGRATION not in wanted:
+        return whole
+    marked = (path for path in (ROOT / "tests").rglob("test_*.py") if f"mark.{INTEGRATION.marker}" in path.read_text())
+    # The longest first: so that nobody is left alone with one at the end.
+    longest_first = sorted(marked, key=lambda path: path.stat().st_size, reverse=True)
+    return [*(Piece(INTEGRATION, path) for path in longest_first), *whole]
+
+
+class Beside:
+    """Pieces that run beside the unit tier, taken one after the other by everyone who works at them."""
+
+    def __init__(self, waiting: Iterable[Piece], extra: Sequence[str]) -> None:
+        self._waiting, self._extra = deque(waiting), extra
         self._unshown: deque[bytes] = deque()
         self._showing = threading.Event()
-        self.runs: list[Run] = []
+        self.runs: dict[str, list[Run]] = defaultdict(list)
+        self.seconds: dict[str, float] = {}
 
     def work(self) -> None:
-        """Until no file is left."""
+        """Until nothing is left."""
         while True:
             try:
-                path = self._waiting.popleft()
+                piece = self._waiting.popleft()
             except IndexError:
                 return
-            run = pytest(["-m", self._tier.marker, str(path.relative_to(ROOT)), *self._extra], shown=False)
-            self.runs.append(run)
-            if run.code != NO_TESTS:
-                self._unshown.append(f"{path.relative_to(ROOT)}\n".encode() + run.said)
+            tier, began = piece.tier.name, time.monotonic()
+            run = piece.run(self._extra)
+            self.runs[tier].append(run)
+            self.seconds[tier] = self.seconds.get(tier, 0.0) + time.monotonic() - began
+            if run.code != NO_TESTS or piece.path is None:
+                self._unshown.append(f"{piece.heading}\n".encode() + run.said)
             if self._showing.is_set():
                 self._show()
 
     def show(self) -> None:
-        """From now on, what files say is shown when they have ended."""
+        """From now on, what a piece says is shown when it has ended."""
         self._showing.set()
         self._show()
 
     def end(self) -> None:
-        """No further file."""
+        """No further piece."""
         self._waiting.clear()
 
     def _show(self) -> None:
@@ -182,34 +216,28 @@ class Files:
 
 def run_all(extra: Sequence[str]) -> list[Outcome]:
     """Every tier's outcome, in the order of TIERS."""
-    with ThreadPoolExecutor(FILES_AT_A_TIME) as beside:
-        why_not, began = INTEGRATION.missing(), time.monotonic()
-        files = Files(INTEGRATION, extra)
-        if why_not is None:
-            print("integration tests run beside the others; what they say comes last", flush=True)
-            others = [beside.submit(files.work) for _ in range(FILES_AT_A_TIME)]
+    why_not = {tier.name: why for tier in TIERS if (why := tier.missing()) is not None}
+    beside = Beside(pieces(tier for tier in TIERS if tier is not UNIT and tier.name not in why_not), extra)
+    with ThreadPoolExecutor(AT_A_TIME) as workers:
+        working = [workers.submit(beside.work) for _ in range(AT_A_TIME)]
         try:
-            outcomes = [_in_turn(tier, extra) for tier in TIERS if tier is not INTEGRATION]
-            print(f"\n=== tier {INTEGRATION.name} ===", flush=True)
-            if why_not is not None:
-                return [*outcomes, Outcome(INTEGRATION.name, why_not=why_not)]
-            files.show()
-            for other in others:
-                other.result()
-            files.show()
+            unit = Piece(UNIT)
+            print(f"the other tiers run beside this one; what they say comes last\n{unit.heading}", flush=True)
+            began = time.monotonic()
+            beside.runs[UNIT.name].append(unit.run(extra, shown=True))
+            beside.seconds[UNIT.name] = time.monotonic() - began
+            beside.show()
+            for each in working:
+                each.result()
+            beside.show()
         finally:
-            files.end()
-    return [*outcomes, outcome(INTEGRATION, files.runs, time.monotonic() - began)]
-
-
-def _in_turn(tier: Tier, extra: Sequence[str]) -> Outcome:
-    print(f"\n=== tier {tier.name} ===", flush=True)
-    why_not, began = tier.missing(), time.monotonic()
-    if why_not is not None:
-        return Outcome(tier.name, why_not=why_not)
-    return outcome(
-        tier, [pytest(["-m", tier.marker, *extra], shown=True, nice=COMPUTING_NICE)], time.monotonic() - began
-    )
+            beside.end()
+    return [
+        Outcome(tier.name, why_not=why_not[tier.name])
+        if tier.name in why_not
+        else outcome(tier, beside.runs[tier.name], beside.seconds.get(tier.name, 0.0))
+        for tier in TIERS
+    ]
 
 
 def _counts(report: Path) -> tuple[int, int, int]:

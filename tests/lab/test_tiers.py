@@ -21,3 +21,17 @@ def test_tests_that_compute_get_a_lower_priority_and_others_do_not(tmp_path: Pat
         file.write_text(LOWERED.replace("{}", str(min(own + nice, 19))))
         run = tiers.pytest([str(file), "-p", "no:cacheprovider"], shown=False, nice=nice)
         assert (run.code, run.passed, run.failed) == (0, 1, 0), run.said
+
+
+def test_files_of_the_integration_tier_come_first_and_short_tiers_fill_the_end() -> None:
+    beside = [tier for tier in tiers.TIERS if tier is not tiers.UNIT]
+    found = tiers.pieces(beside)
+    files = [piece.path for piece in found if piece.path is not None]
+    assert {piece.tier for piece in found[: len(files)]} == {tiers.INTEGRATION}
+    assert len(set(files)) == len(files) > len(beside)
+    assert [piece.tier for piece in found[len(files) :]] == [tier for tier in beside if tier is not tiers.INTEGRATION]
+
+
+def test_a_tier_that_cannot_run_leaves_no_piece() -> None:
+    (postgres,) = (tier for tier in tiers.TIERS if tier.name == "postgres")
+    assert [piece.tier for piece in tiers.pieces([postgres])] == [postgres]
