@@ -1,6 +1,6 @@
 """The dashboards there are: names, files, and the addresses by which they lead to each other.
 
-A kind of group that has a view of its own (`kind`, Kafka's protocol type) is one entry here and one in
+A kind of group that has a view of its own (`kind`: Connect, Streams) is one entry here and one in
 `dashboards.shelf`; links and navigation follow.
 """
 
@@ -24,12 +24,16 @@ CONNECT = DashboardPlace(
     uid="rebalance-monitor-connect", title="Rebalances: one Connect cluster", file="connect.json", one_group=True,
     kind="connect",
 )  # fmt: skip
+STREAMS = DashboardPlace(
+    uid="rebalance-monitor-streams", title="Rebalances: one Streams application", file="streams.json", one_group=True,
+    kind="streams",
+)  # fmt: skip
 REBALANCE = DashboardPlace(
     uid="rebalance-monitor-rebalance", title="Rebalances: one rebalance", file="rebalance.json", one_group=True
 )
 HEALTH = DashboardPlace(uid="rebalance-monitor-health", title="Rebalances: the monitor itself", file="health.json")
 
-PLACES = (FLEET, GROUP, CONNECT, REBALANCE, HEALTH)
+PLACES = (FLEET, GROUP, CONNECT, STREAMS, REBALANCE, HEALTH)
 
 
 def address(place: DashboardPlace, *columns: str) -> str:

@@ -10,12 +10,14 @@ from rebalance_monitor.dashboards.group import group
 from rebalance_monitor.dashboards.health import health
 from rebalance_monitor.dashboards.places import DashboardPlace
 from rebalance_monitor.dashboards.rebalance import rebalance
+from rebalance_monitor.dashboards.streams import streams
 
 SHELF: tuple[tuple[DashboardPlace, Callable[[], Any]], ...] = (
     (places.FLEET, fleet),
     (places.GROUP, group),
     (places.CONNECT, connect),
+    (places.STREAMS, streams),
     (places.REBALANCE, rebalance),
     (places.HEALTH, health),
 )
-"""A view of another kind of group (Streams, consumers) is one more line here and one place in `dashboards.places`."""
+"""A view of another kind of group (consumers) is one more line here and one place in `dashboards.places`."""

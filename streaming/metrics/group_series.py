@@ -15,9 +15,11 @@ from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.model.results import JobState, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
+from rebalance_monitor.streaming.core.streams.counted import TaskCounts
 from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
 from rebalance_monitor.streaming.metrics.known_group import STABLE, KnownGroup, key_of
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
+from rebalance_monitor.streaming.metrics.streams_series import show_tasks
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
 
@@ -47,8 +49,13 @@ class Groups:
         """Whether the group has series of its own."""
         return key in self._shown
 
-    def latest(self, generation: LastGeneration, loads: Mapping[str, Load] | None = None) -> None:
-        """A generation; one older than the published one changes nothing."""
+    def latest(
+        self,
+        generation: LastGeneration,
+        loads: Mapping[str, Load] | None = None,
+        tasks: TaskCounts | None = None,
+    ) -> None:
+        """A generation; one older than the published one changes nothing. `loads`: of Connect; `tasks`: of Streams."""
         key = key_of(generation.cluster, generation.group)
         known = self._of(key)
         newer = known.is_newer(generation)
@@ -58,6 +65,7 @@ class Groups:
         if newer and generation.members:
             # Its own record shows members; what the group was before does not count any more.
             known.state, known.dead_since_s = STABLE, None
+        known.counts = tasks
         if loads is not None:
             self._loads(key, known, {} if known.deserted else loads)
         self._place(key)
@@ -226,6 +234,7 @@ class Groups:
             self._families.gauge(metrics.CONNECT_DELAY_END, *key).set(known.delay_end_ms / 1000)
             if known.unassigned is not None:
                 self._families.gauge(metrics.CONNECT_UNASSIGNED_TASKS, *key).set(known.unassigned)
+        show_tasks(self._families, key, known.tasks)
 
     def _show_load(self, key: GroupLabels, worker: str, load: Load) -> None:
         self._families.gauge(metrics.CONNECT_WORKER_CONNECTORS, *key, worker).set(load[0])

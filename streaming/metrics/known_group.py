@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.model.subjects import Subject
+from rebalance_monitor.streaming.core.streams.counted import NO_TASKS, TaskCounts
 from rebalance_monitor.streaming.metrics.families import GroupLabels
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
@@ -20,7 +21,8 @@ STREAMS_STATES = ("NotReady",)
 @dataclass(slots=True)
 class KnownGroup:
     """One group. `left`: workers that are no longer in it, since when; `epochs`: it is known to be a KIP-848 or Streams
-    group; `streams`: it is known to be the latter."""
+    group; `streams`: it is known to be the latter. `counts`: tasks of its latest generation, where that is one of a
+    Streams group."""
 
     ignored: bool
     last: LastGeneration | None = None
@@ -36,6 +38,7 @@ class KnownGroup:
     states: Counter[str] = field(default_factory=Counter)
     epochs: bool = False
     streams: bool = False
+    counts: TaskCounts | None = None
 
     def dead_before(self, moment_s: float) -> bool:
         """Whether nothing is to be told of it any more."""
@@ -72,6 +75,11 @@ class KnownGroup:
         if self.deserted:
             return len(self.jobs)
         return None if self.last is None else self.last.unassigned
+
+    @property
+    def tasks(self) -> TaskCounts | None:
+        """Streams tasks as they are now; None for a group that is not known to be one of Streams."""
+        return NO_TASKS if self.counts is not None and self.deserted else self.counts
 
     @property
     def delay_end_ms(self) -> int:

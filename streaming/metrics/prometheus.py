@@ -15,6 +15,7 @@ from prometheus_client.exposition import generate_latest
 from rebalance_monitor.streaming.core import metrics, polling_metrics
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
+from rebalance_monitor.streaming.core.streams.counted import TaskCounts
 from rebalance_monitor.streaming.metrics.endpoint import Endpoint
 from rebalance_monitor.streaming.metrics.families import Families
 from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
@@ -69,6 +70,7 @@ class CommittedBefore(Protocol):
     def led(self) -> Mapping[str, str]: ...
     def latest_generations(self) -> Iterable[LastGeneration]: ...
     def latest_loads(self) -> Mapping[tuple[str, str], dict[str, Load]]: ...
+    def latest_tasks(self) -> Mapping[tuple[str, str], TaskCounts]: ...
     def standings(self) -> Iterable[Standing]: ...
     def agreements(self) -> Iterable[tuple[tuple[str, str], Subject, str, str]]: ...
     def counted_groups(self) -> Iterable[tuple[str, str, str]]: ...
@@ -146,7 +148,7 @@ class Exporter:
         incidents = past.open_incidents(int((self._now_s() - ZERO_FOR_S) * 1000))
         led = past.led()
         standings = {(one.cluster, one.group): one for one in past.standings()}
-        groups, loads = past.latest_generations(), past.latest_loads()
+        groups, loads, tasks = past.latest_generations(), past.latest_loads(), past.latest_tasks()
         agreements, others = past.agreements(), past.counted_groups()
         dead = {key for key, one in standings.items() if one.state == "Dead"}
         with self._lock:
@@ -155,7 +157,7 @@ class Exporter:
             for group in sorted(groups, key=lambda one: -one.at_ms):
                 key = (group.cluster, group.group)
                 if key not in dead:
-                    self._series.latest(group, loads.get(key))
+                    self._series.latest(group, loads.get(key), tasks.get(key))
                     if key in standings:
                         self._series.stands(standings[key])
             for key, job, agreement, word in agreements:

@@ -19,8 +19,10 @@ from rebalance_monitor.streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
+from rebalance_monitor.streaming.core.model.streams_objects import streams_object
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
+from rebalance_monitor.streaming.core.streams.counted import TaskCounts, counted_tasks
 from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
 from rebalance_monitor.streaming.metrics.group_series import Groups
 from rebalance_monitor.streaming.metrics.incident_series import Incidents
@@ -98,6 +100,7 @@ class Series:
                 len(generation.connect.unassigned) if judged else None, generation.connect.delay_ms, connect,
             ),
             loads_of(generation) if connect else None,
+            None if generation.streams is None else counted_tasks(streams_object(generation.streams)),
         )  # fmt: skip
         if judged:
             group = self._groups.label(generation.cluster, generation.group)
@@ -146,9 +149,11 @@ class Series:
         self._tasks.incident(incident)
         self._subjects.incident(incident)
 
-    def latest(self, generation: LastGeneration, loads: dict[str, Load] | None = None) -> None:
+    def latest(
+        self, generation: LastGeneration, loads: dict[str, Load] | None = None, tasks: TaskCounts | None = None
+    ) -> None:
         """A generation known from before."""
-        self._groups.latest(generation, loads)
+        self._groups.latest(generation, loads, tasks)
 
     def stands(self, standing: Standing) -> None:
         """A group's state known from before."""
@@ -163,7 +168,6 @@ class Series:
         self._incidents.sweep(now_ms)
         self._groups.sweep()
         self._tasks.sweep()
-        self._subjects.sweep()
         self._subjects.sweep()
 
     def others(self, groups: Iterable[tuple[str, str, str]]) -> None:

@@ -2,8 +2,10 @@
 
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.connect.shares import connect_share_of
+from rebalance_monitor.streaming.core.model.former_objects import completed_generation
 from rebalance_monitor.streaming.core.model.results import Incident, Standing, Subject
 from rebalance_monitor.streaming.core.reading.decoding import READ_KINDS
+from rebalance_monitor.streaming.core.streams.counted import TaskCounts, counted_tasks
 from rebalance_monitor.streaming.store.database import Database
 from rebalance_monitor.streaming.store.gaps import TopicGaps, known
 from rebalance_monitor.streaming.store.leaders import NOTIFIED
@@ -20,6 +22,17 @@ with latest as (
 select cluster, "group", worker, assigned, revoked, owned
 from latest natural join rebalance_monitor.members
 where worker is not null and assigned ? 'connectors'
+"""
+
+_STREAMS = """
+with latest as (
+    select distinct on (cluster, "group") cluster, topic_id, partition, "offset", "group"
+    from rebalance_monitor.generations
+    order by cluster, "group", incarnation desc, "offset" desc
+)
+select cluster, "group", document
+from latest natural join rebalance_monitor.generations
+where document ? 'streams'
 """
 
 
@@ -90,6 +103,15 @@ class StoredPast:
             assigned, revoked, owned = map(connect_share_of, shares)
             of_group.setdefault((cluster, group), []).append((worker, (assigned, revoked, owned)))
         return {key: loads(members) for key, members in of_group.items()}
+
+    def latest_tasks(self) -> dict[tuple[str, str], TaskCounts]:
+        """How many tasks of each role the latest generation of each Streams group names."""
+        with self.database.session() as connection:
+            rows = connection.execute(_STREAMS).fetchall()
+        return {
+            (cluster, group): counted_tasks(completed_generation(document)["streams"])
+            for cluster, group, document in rows
+        }
 
     def standings(self) -> list[Standing]:
         """Each group as its latest record showed it."""

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.dashboards.build import render
+from rebalance_monitor.dashboards.places import STREAMS
 from rebalance_monitor.dashboards.shelf import SHELF
+from tests.dashboards.planted import GROUP, STREAMS_GROUP
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +19,11 @@ class Asked:
     where: str
     text: str
     ranged: bool = False
+
+    @property
+    def group(self) -> str:
+        """The planted group that the dashboard is opened for."""
+        return STREAMS_GROUP if self.where.startswith(STREAMS.file) else GROUP
 
 
 def dashboards() -> dict[str, Any]:

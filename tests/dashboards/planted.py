@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,20 @@ from rebalance_monitor.streaming.core.model.results import (
     Verdict,
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.model.streams_detail import (
+    StreamsDetail,
+    StreamsProcess,
+    StreamsProgress,
+    SubtopologyTasks,
+    ThreadTasks,
+)
 from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.builders import TOPIC, apart, generation, incident, undecodable
 
 CAPTURE = Path(__file__).parents[1] / "vectors" / "captures" / "zombie"
 CLUSTER, GROUP = "c", "zombies"
 MUTED_GROUP = "muted"
+STREAMS_GROUP = "totals"
 
 
 def now_ms() -> int:
@@ -75,8 +84,38 @@ def planted(at_ms: int) -> Iterator[Result]:
     for number, alert in enumerate(AlertSeverity):
         yield apart(f"p{number}", group=GROUP, alert=alert, opened_at_ms=at_ms)
     yield incident(incident_id="quiet", group=MUTED_GROUP, opened_at_ms=at_ms)
+    yield from streams_application(at_ms)
     yield undecodable(7)
     yield GapRecord(cluster=CLUSTER, topic=TOPIC, partition=3, from_offset=1, to_offset=5, reason="deleted")
+
+
+def streams_application(at_ms: int) -> Iterator[Result]:
+    """Two processes of a Streams application; one copy warms up, one is missing."""
+    threads = (
+        ThreadTasks(member_id="t1", active=("0_0", "0_1", "1_0", "1_1"), standby=("0_2",)),
+        ThreadTasks(member_id="t2", active=("0_2", "1_2"), standby=("0_0", "0_1"), warm_up=("0_1",)),
+    )
+    lags = {"0_0": 0, "0_1": 51_200}
+    detail = StreamsDetail(
+        version=12,
+        processes=tuple(
+            StreamsProcess(process_id=one.member_id, host="/10.0.0.1", threads=(one,), lags=lags) for one in threads
+        ),
+        subtopologies=(
+            SubtopologyTasks(
+                name="0", topics={"orders": 3}, tasks=3, stateful=True, least=1, most=2, missing_standbys=1
+            ),
+            SubtopologyTasks(name="1", topics={"prices": 3}, tasks=3, stateful=False, least=1, most=2),
+        ),
+        roles_known=True,
+        stateful=(1, 2),
+        stateless=(1, 2),
+        missing_standbys=1,
+        progress=StreamsProgress(moves_left=1, rebalances=1, next_ms=at_ms + 600_000, probed=1),
+    )
+    made = generation(10_001, group=STREAMS_GROUP, protocol_type="consumer", at_ms=at_ms, state_ms=at_ms)
+    yield replace(made, detail=detail)
+    yield apart("s", group=STREAMS_GROUP, alert=AlertSeverity.INFO, opened_at_ms=at_ms)
 
 
 def job(name: str, agreement: str, *, assigned: tuple[str, ...], running: str | None, at_ms: int) -> JobState:

@@ -134,15 +134,15 @@ def prometheus(exporter: Exporter, tmp_path_factory: pytest.TempPathFactory) -> 
         process.wait(PATIENCE_S)
 
 
-def as_grafana_sends(text: str) -> str:
-    filled = text.replace("$cluster", CLUSTER).replace("$group", GROUP)
+def as_grafana_sends(asked: Asked) -> str:
+    filled = asked.text.replace("$cluster", CLUSTER).replace("$group", asked.group)
     filled = filled.replace("$__rate_interval", "30s").replace("$__range", "1m")
     assert "$" not in filled
     return filled
 
 
 def found(server: Server, asked: Asked) -> list[Any]:
-    return server.ask(as_grafana_sends(asked.text), ranged=asked.ranged)
+    return server.ask(as_grafana_sends(asked), ranged=asked.ranged)
 
 
 def test_the_capture_was_folded() -> None:

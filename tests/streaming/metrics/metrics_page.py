@@ -8,6 +8,7 @@ so that no declared metric stays without a sample.
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,6 +20,12 @@ from rebalance_monitor.streaming.core.metrics import METRICS, PREFIX, Metric
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner, teams
+from rebalance_monitor.streaming.core.model.streams_detail import (
+    StreamsDetail,
+    StreamsProcess,
+    StreamsProgress,
+    ThreadTasks,
+)
 from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
@@ -140,10 +147,29 @@ def _planted() -> Iterator[Result]:
         expected=None, judged=True, state=None, running=None, running_generation=None, running_at_ms=None,
         since_ms=1_000, agreement="unassigned",
     )  # fmt: skip
+    yield replace(generation(8, group="orders-totals", protocol_type="consumer"), detail=_streams())
     yield incident(group="connect-sinks", team="pipelines")
     yield incident(group="orders-sinks", incident_id="i2", team="orders", alert=AlertSeverity.WARNING)
     yield undecodable(7)
     yield GapRecord(cluster="c", topic=OFFSETS, partition=3, from_offset=10, to_offset=14, reason="deleted")
+
+
+def _streams() -> StreamsDetail:
+    """Two processes that share six tasks; one copy warms up, one is missing."""
+    threads = (
+        ThreadTasks(member_id="t1", active=("0_0", "0_1", "1_0", "1_1"), standby=("0_2",)),
+        ThreadTasks(member_id="t2", active=("0_2", "1_2"), standby=("0_0", "0_1"), warm_up=("0_1",)),
+    )
+    return StreamsDetail(
+        version=12,
+        processes=tuple(StreamsProcess(process_id=one.member_id, host="/1", threads=(one,)) for one in threads),
+        subtopologies=(),
+        roles_known=True,
+        stateful=(1, 2),
+        stateless=(1, 2),
+        missing_standbys=1,
+        progress=StreamsProgress(moves_left=1, rebalances=1, next_ms=1_700_000_600_000, probed=1),
+    )
 
 
 __all__ = ["PAGE", "page"]

@@ -193,7 +193,8 @@ def test_history_raises_no_gauge(exporter: Exporter, scrape: Scrape) -> None:
 def test_ready_only_when_restored_reachable_and_caught_up(exporter: Exporter, scrape: Scrape) -> None:
     past = SimpleNamespace(
         open_incidents=lambda _: [incident()], latest_generations=lambda: [], counted_groups=lambda: [], led=dict,
-        latest_loads=lambda: {}, standings=lambda: [], agreements=lambda: [], look_for_windows=lambda: None,
+        latest_loads=lambda: {}, latest_tasks=dict, standings=lambda: [], agreements=lambda: [],
+        look_for_windows=lambda: None,
     )  # fmt: skip
 
     def answer() -> tuple[int, str]:

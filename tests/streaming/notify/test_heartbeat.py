@@ -89,7 +89,8 @@ def test_well_means_caught_up_and_committing() -> None:
     exporter = Exporter(0, clusters=["c"], now_s=lambda: clock.now_s)
     past = SimpleNamespace(
         open_incidents=lambda _: [], latest_generations=lambda: [], counted_groups=lambda: [], led=dict,
-        latest_loads=lambda: {}, standings=lambda: [], agreements=lambda: [], look_for_windows=lambda: None,
+        latest_loads=lambda: {}, latest_tasks=dict, standings=lambda: [], agreements=lambda: [],
+        look_for_windows=lambda: None,
     )  # fmt: skip
     try:
         exporter.restore(past)

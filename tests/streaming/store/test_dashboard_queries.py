@@ -74,7 +74,7 @@ class TestEveryState:
     @pytest.mark.parametrize("asked", list(sql()), ids=lambda asked: asked.where)
     def test_runs_and_finds_something(self, full: PostgresStore, keys: list[str], asked: Asked) -> None:
         chosen = keys if "${rebalance" in asked.text else [PLANTED]
-        found = [row for key in chosen for row in select(full, as_grafana_sends(asked.text, GROUP, key))]
+        found = [row for key in chosen for row in select(full, as_grafana_sends(asked.text, asked.group, key))]
         assert bool(found) == (asked.where not in EMPTY)
 
     def test_nothing_chosen_is_no_error(self, full: PostgresStore) -> None:
