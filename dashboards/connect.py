@@ -7,7 +7,7 @@ from rebalance_monitor.dashboards.frames import assembled, frame, label_values
 from rebalance_monitor.dashboards.panels import Panel, graph, matrix, number, rows, sql_graph
 from rebalance_monitor.dashboards.places import CONNECT as HERE
 from rebalance_monitor.dashboards.queries import ONE_GROUP
-from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core import connect_metrics
 
 CELLS = {
     "runs": "green",
@@ -28,8 +28,8 @@ CELLS = {
 def connect() -> Any:
     """The dashboard's model."""
     base = frame(HERE, "One Connect cluster: tasks, workers, delays and incidents.", marks=tables.GROUP_SQL)
-    base = base.with_variable(label_values("cluster", metrics.CONNECT_UNASSIGNED_TASKS))
-    groups = label_values("group", metrics.CONNECT_UNASSIGNED_TASKS, scope='cluster="$cluster"')
+    base = base.with_variable(label_values("cluster", connect_metrics.UNASSIGNED_TASKS))
+    groups = label_values("group", connect_metrics.UNASSIGNED_TASKS, scope='cluster="$cluster"')
     return assembled(
         base.with_variable(groups), [("Now", _now()), ("Over time", _over_time()), ("Details", _details())]
     )
@@ -41,7 +41,7 @@ def _now() -> list[Panel]:
         shared.members("Workers"),
         number(
             "Tasks held",
-            f"{queries.aggregated(metrics.CONNECT_WORKER_TASKS, scope=ONE_GROUP)} or vector(0)",
+            f"{queries.aggregated(connect_metrics.WORKER_TASKS, scope=ONE_GROUP)} or vector(0)",
             unit="none",
             description="Tasks that workers hold after the latest generation.",
             span=3,
@@ -51,7 +51,7 @@ def _now() -> list[Panel]:
         shared.delay_ends_in(),
         number(
             "Disagreeing",
-            f'{queries.aggregated(metrics.CONNECT_TASK_AGREEMENT, scope=f"""agreement!~"ok|unknown", {ONE_GROUP}""")} '
+            f'{queries.aggregated(connect_metrics.TASK_AGREEMENT, scope=f"""agreement!~"ok|unknown", {ONE_GROUP}""")} '
             "or vector(0)",
             unit="none",
             description="Connectors and tasks for which assignment, recomputed assignment and status topic do not "
@@ -77,13 +77,13 @@ def _over_time() -> list[Panel]:
     return [
         graph(
             "Tasks per worker",
-            [(queries.aggregated(metrics.CONNECT_WORKER_TASKS, ("worker",), ONE_GROUP), "{{worker}}")],
+            [(queries.aggregated(connect_metrics.WORKER_TASKS, ("worker",), ONE_GROUP), "{{worker}}")],
             unit="none",
             description="Tasks that each worker holds; 0 for an hour after a worker left.",
         ),
         graph(
             "Connectors per worker",
-            [(queries.aggregated(metrics.CONNECT_WORKER_CONNECTORS, ("worker",), ONE_GROUP), "{{worker}}")],
+            [(queries.aggregated(connect_metrics.WORKER_CONNECTORS, ("worker",), ONE_GROUP), "{{worker}}")],
             unit="none",
             description="Connector instances that each worker holds; 0 for an hour after a worker left.",
         ),
@@ -99,9 +99,12 @@ def _over_time() -> list[Panel]:
         graph(
             "Unassigned and waiting",
             [
-                (queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=ONE_GROUP, how="max"), "unassigned"),
                 (
-                    queries.aggregated(metrics.CONNECT_TASK, ("connector", "task", "reason"), ONE_GROUP, how="max"),
+                    queries.aggregated(connect_metrics.UNASSIGNED_TASKS, scope=ONE_GROUP, how="max"),
+                    "unassigned",
+                ),
+                (
+                    queries.aggregated(connect_metrics.TASK, ("connector", "task", "reason"), ONE_GROUP, how="max"),
                     "{{connector}} {{task}}: {{reason}}",
                 ),
             ],
@@ -111,7 +114,7 @@ def _over_time() -> list[Panel]:
         ),
         graph(
             "Delay countdown",
-            [(queries.remaining(metrics.CONNECT_DELAY_END, scope=ONE_GROUP), "until handed out")],
+            [(queries.remaining(connect_metrics.DELAY_END, scope=ONE_GROUP), "until handed out")],
             unit="s",
             description="Rest of the scheduled rebalance delay; it should fall in a straight line to 0.",
         ),

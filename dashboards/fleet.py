@@ -8,7 +8,7 @@ from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
 from rebalance_monitor.dashboards.places import FLEET as HERE
 from rebalance_monitor.dashboards.places import group_address
 from rebalance_monitor.dashboards.queries import FLEET
-from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core import connect_metrics, metrics
 
 _OF = ("cluster", "group")
 _NAMES = "{{cluster}} {{group}}"
@@ -76,14 +76,14 @@ def _connect() -> list[Panel]:
     return [
         graph(
             "Unassigned connectors and tasks",
-            [(f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, _OF, FLEET)} > 0", _NAMES)],
+            [(f"{queries.aggregated(connect_metrics.UNASSIGNED_TASKS, _OF, FLEET)} > 0", _NAMES)],
             unit="none",
             description="Connectors and tasks held back while a Connect group waits for a lost worker, or forgotten "
             "by it.",
         ),
         graph(
             "Time left until held-back tasks are handed out",
-            [(queries.remaining(metrics.CONNECT_DELAY_END, _OF, FLEET), _NAMES)],
+            [(queries.remaining(connect_metrics.DELAY_END, _OF, FLEET), _NAMES)],
             unit="s",
             description="Rest of scheduled.rebalance.max.delay.ms after a worker left; 0 when no delay runs.",
         ),
@@ -92,7 +92,7 @@ def _connect() -> list[Panel]:
             "Spread, ten worst groups",
             [
                 (
-                    f"topk(10, {queries.aggregated(metrics.CONNECT_SPREAD, (*_OF, 'kind'), FLEET)})",
+                    f"topk(10, {queries.aggregated(connect_metrics.SPREAD, (*_OF, 'kind'), FLEET)})",
                     f"{_NAMES} {{{{kind}}}}",
                 )
             ],

@@ -7,7 +7,7 @@ from rebalance_monitor.dashboards.frames import assembled, frame, label_values
 from rebalance_monitor.dashboards.panels import Panel, graph, number, rows, states
 from rebalance_monitor.dashboards.places import GROUP as HERE
 from rebalance_monitor.dashboards.queries import ONE_GROUP
-from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core import connect_metrics, metrics
 
 
 def group() -> Any:
@@ -62,7 +62,10 @@ def _over_time() -> list[Panel]:
             "Members, unassigned connectors and tasks",
             [
                 (queries.aggregated(metrics.GROUP_MEMBERS, scope=ONE_GROUP, how="max"), "members"),
-                (queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=ONE_GROUP, how="max"), "unassigned"),
+                (
+                    queries.aggregated(connect_metrics.UNASSIGNED_TASKS, scope=ONE_GROUP, how="max"),
+                    "unassigned",
+                ),
             ],
             unit="none",
             description="Who is in the group, and which connectors and tasks run nowhere.",

@@ -4,7 +4,7 @@ from rebalance_monitor.dashboards import queries, tables
 from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
 from rebalance_monitor.dashboards.places import rebalance_address
 from rebalance_monitor.dashboards.queries import FLEET, ONE_GROUP
-from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core import connect_metrics, metrics
 
 # -- one group ------------------------------------------------------------------------------------------------------
 
@@ -33,7 +33,7 @@ def members(title: str) -> Panel:
 def delay_ends_in() -> Panel:
     return number(
         "Delay ends in",
-        f"{queries.remaining(metrics.CONNECT_DELAY_END, scope=ONE_GROUP)} or vector(0)",
+        f"{queries.remaining(connect_metrics.DELAY_END, scope=ONE_GROUP)} or vector(0)",
         unit="s",
         description="Until then the tasks of a lost worker are held back for it; 0 when no delay runs.",
     )
@@ -77,7 +77,7 @@ def incident_history() -> Panel:
 def unassigned(scope: str, span: int = 4) -> Panel:
     return number(
         "Unassigned",
-        f"{queries.aggregated(metrics.CONNECT_UNASSIGNED_TASKS, scope=scope)} or vector(0)",
+        f"{queries.aggregated(connect_metrics.UNASSIGNED_TASKS, scope=scope)} or vector(0)",
         unit="none",
         description="Connectors and tasks that are configured and run nowhere.",
         bad_from=1,
@@ -88,7 +88,7 @@ def unassigned(scope: str, span: int = 4) -> Panel:
 def tasks_by_agreement(scope: str) -> Panel:
     return graph(
         "Connectors and tasks by agreement",
-        [(queries.aggregated(metrics.CONNECT_TASK_AGREEMENT, ("agreement",), scope), "{{agreement}}")],
+        [(queries.aggregated(connect_metrics.TASK_AGREEMENT, ("agreement",), scope), "{{agreement}}")],
         unit="none",
         description="Connectors and tasks by how assignment, recomputed assignment and status topic agree. ok: its "
         "holder has taken it up; all others say what is wrong with one.",
@@ -99,7 +99,7 @@ def tasks_by_agreement(scope: str) -> Panel:
 def tasks_by_state(scope: str) -> Panel:
     return graph(
         "Connectors and tasks by state",
-        [(queries.aggregated(metrics.CONNECT_TASK_STATES, ("state",), scope), "{{state}}")],
+        [(queries.aggregated(connect_metrics.TASK_STATES, ("state",), scope), "{{state}}")],
         unit="none",
         description="As their workers say; lost: nobody holds it, and its last worker never stopped it.",
         stacked=True,
@@ -109,7 +109,7 @@ def tasks_by_state(scope: str) -> Panel:
 def failed(scope: str) -> Panel:
     return number(
         "Failed",
-        f'{queries.aggregated(metrics.CONNECT_TASK_STATES, scope=f"""state="failed", {scope}""")} or vector(0)',
+        f'{queries.aggregated(connect_metrics.TASK_STATES, scope=f"""state="failed", {scope}""")} or vector(0)',
         unit="none",
         description="Connectors and tasks that their workers report as FAILED. Connect restarts none of them.",
         bad_from=1,
@@ -120,7 +120,7 @@ def failed(scope: str) -> Panel:
 def idle_task_time(scope: str) -> Panel:
     return graph(
         "Idle task time",
-        [(queries.rate(metrics.CONNECT_IDLE_TASK_SECONDS, ("cause",), scope), "{{cause}}")],
+        [(queries.rate(connect_metrics.IDLE_TASK_SECONDS, ("cause",), scope), "{{cause}}")],
         unit="none",
         description="Tasks without a holder, on average, by cause; counted when the next generation ends the interval.",
         stacked=True,

@@ -7,14 +7,14 @@ from rebalance_monitor.dashboards.frames import assembled, frame, label_values
 from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
 from rebalance_monitor.dashboards.places import STREAMS as HERE
 from rebalance_monitor.dashboards.queries import ONE_GROUP
-from rebalance_monitor.streaming.core import streams_metrics as metrics
+from rebalance_monitor.streaming.core import streams_metrics
 
 
 def streams() -> Any:
     """The dashboard's model."""
     base = frame(HERE, "One Streams application: tasks, copies, moves and probing rebalances.", marks=tables.GROUP_SQL)
-    base = base.with_variable(label_values("cluster", metrics.STREAMS_TASKS))
-    base = base.with_variable(label_values("group", metrics.STREAMS_TASKS, scope='cluster="$cluster"'))
+    base = base.with_variable(label_values("cluster", streams_metrics.TASKS))
+    base = base.with_variable(label_values("group", streams_metrics.TASKS, scope='cluster="$cluster"'))
     return assembled(base, [("Now", _now()), ("Over time", _over_time()), ("Details", _details())])
 
 
@@ -24,20 +24,20 @@ def _now() -> list[Panel]:
         shared.members("Threads"),
         number(
             "Moves left",
-            queries.aggregated(metrics.STREAMS_MOVES_LEFT, scope=ONE_GROUP, how="max"),
+            queries.aggregated(streams_metrics.MOVES_LEFT, scope=ONE_GROUP, how="max"),
             unit="none",
             description="Tasks with state that, or whose copies, are elsewhere than they shall be once nothing lags. "
             "No data: the target placement is not known.",
         ),
         number(
             "Next probing rebalance in",
-            queries.remaining(metrics.STREAMS_NEXT_PROBING, scope=ONE_GROUP),
+            queries.remaining(streams_metrics.NEXT_PROBING, scope=ONE_GROUP),
             unit="s",
             description="Until members join again to see which copies have caught up; 0 when none is set or due.",
         ),
         number(
             "Missing standbys",
-            queries.aggregated(metrics.STREAMS_MISSING_STANDBYS, scope=ONE_GROUP, how="max"),
+            queries.aggregated(streams_metrics.MISSING_STANDBYS, scope=ONE_GROUP, how="max"),
             unit="none",
             description="Copies that tasks with state lack against num.standby.replicas. No data: the setting is not "
             "known.",
@@ -45,7 +45,7 @@ def _now() -> list[Panel]:
         ),
         number(
             "Withheld tasks",
-            queries.aggregated(metrics.STREAMS_TASKS, scope=f'role="withheld", {ONE_GROUP}', how="max"),
+            queries.aggregated(streams_metrics.TASKS, scope=f'role="withheld", {ONE_GROUP}', how="max"),
             unit="none",
             description="Tasks that nobody runs until their owners have given them up.",
         ),
@@ -63,29 +63,29 @@ def _over_time() -> list[Panel]:
     return [
         graph(
             "Tasks by role",
-            [(queries.aggregated(metrics.STREAMS_TASKS, ("role",), ONE_GROUP, how="max"), "{{role}}")],
+            [(queries.aggregated(streams_metrics.TASKS, ("role",), ONE_GROUP, how="max"), "{{role}}")],
             unit="none",
             description="Tasks that the latest generation names, by role. Warm-ups exist only to catch up.",
         ),
         graph(
             "Moves left and missing standbys",
             [
-                (queries.aggregated(metrics.STREAMS_MOVES_LEFT, scope=ONE_GROUP, how="max"), "moves left"),
-                (queries.aggregated(metrics.STREAMS_MISSING_STANDBYS, scope=ONE_GROUP, how="max"), "missing standbys"),
+                (queries.aggregated(streams_metrics.MOVES_LEFT, scope=ONE_GROUP, how="max"), "moves left"),
+                (queries.aggregated(streams_metrics.MISSING_STANDBYS, scope=ONE_GROUP, how="max"), "missing standbys"),
             ],
             unit="none",
             description="Both fall to 0 when the application has settled.",
         ),
         graph(
             "Probing rebalances in a row",
-            [(queries.aggregated(metrics.STREAMS_PROBING_REBALANCES, scope=ONE_GROUP, how="max"), "probing")],
+            [(queries.aggregated(streams_metrics.PROBING_REBALANCES, scope=ONE_GROUP, how="max"), "probing")],
             unit="none",
             description="With the same members. A line that rises while moves left stays says that copies do not "
             "catch up.",
         ),
         graph(
             "Spread of active tasks",
-            [(queries.aggregated(metrics.STREAMS_SPREAD, ("kind",), ONE_GROUP, how="max"), "{{kind}}")],
+            [(queries.aggregated(streams_metrics.SPREAD, ("kind",), ONE_GROUP, how="max"), "{{kind}}")],
             unit="none",
             description="Most minus fewest active tasks of a process, with state and without.",
         ),

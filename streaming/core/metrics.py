@@ -10,6 +10,7 @@ of their own is bounded by the configuration.
 
 import re
 
+from rebalance_monitor.streaming.core.connect_metrics import CONNECT_METRICS
 from rebalance_monitor.streaming.core.metric import CLUSTER, LABEL_NAME, PREFIX, Metric
 from rebalance_monitor.streaming.core.polling_metrics import GROUPS_UNSEEN, LAST_POLL, POLL_REQUESTS
 from rebalance_monitor.streaming.core.streams_metrics import STREAMS_METRICS
@@ -108,69 +109,6 @@ GROUP_LAST_GENERATION = Metric(
     unit="timestamp_seconds",
     help="When the group's latest generation was written (time of its record).",
     labels=("cluster", "group"),
-)
-CONNECT_UNASSIGNED_TASKS = Metric(
-    name="rebalance_monitor_connect_unassigned_tasks",
-    kind="gauge",
-    help="Configured connectors and tasks that no worker of the group holds: all of them when it is Empty or Dead. "
-    "Keeps the previous value while a verdict is pending.",
-    labels=("cluster", "group"),
-)
-CONNECT_DELAY_END = Metric(
-    name="rebalance_monitor_connect_delay_end_timestamp_seconds",
-    kind="gauge",
-    unit="timestamp_seconds",
-    help="Until when a Connect group holds back the tasks of a worker that left, as its latest generation says; "
-    "0 when it says nothing of a delay or nobody is left.",
-    labels=("cluster", "group"),
-)
-CONNECT_IDLE_TASK_SECONDS = Metric(
-    name="rebalance_monitor_connect_idle_task_seconds_total",
-    kind="counter",
-    unit="seconds",
-    help="Seconds that configured tasks spent in nobody's hands, summed over tasks, by cause (scheduled_delay, "
-    "revocation, config_mismatch, unexplained); counted when the next generation ends the interval.",
-    labels=("cluster", "group", "cause"),
-)
-CONNECT_WORKER_CONNECTORS = Metric(
-    name="rebalance_monitor_connect_worker_connectors",
-    kind="gauge",
-    help="Connectors that a worker holds after the latest generation; 0 for an hour after the worker left.",
-    labels=("cluster", "group", "worker"),
-)
-CONNECT_WORKER_TASKS = Metric(
-    name="rebalance_monitor_connect_worker_tasks",
-    kind="gauge",
-    help="Tasks that a worker holds after the latest generation; 0 for an hour after the worker left.",
-    labels=("cluster", "group", "worker"),
-)
-CONNECT_SPREAD = Metric(
-    name="rebalance_monitor_connect_spread",
-    kind="gauge",
-    help="Most minus fewest that a worker of the group holds after the latest generation, by kind: connectors, tasks.",
-    labels=("cluster", "group", "kind"),
-)
-CONNECT_TASK_AGREEMENT = Metric(
-    name="rebalance_monitor_connect_task_agreement",
-    kind="gauge",
-    help="Connectors and tasks by how assignment, recomputed assignment and status topic agree (ok, failed, "
-    "unexpected, elsewhere, held_twice, not_started, unassigned, unknown).",
-    labels=("cluster", "group", "agreement"),
-)
-CONNECT_TASK_STATES = Metric(
-    name="rebalance_monitor_connect_task_states",
-    kind="gauge",
-    help="Connectors and tasks by state: running, failed, paused, stopped, restarting as their workers say; starting "
-    "(held, nothing said yet), unassigned, lost (unassigned, and its last worker never stopped it), unknown.",
-    labels=("cluster", "group", "state"),
-)
-CONNECT_TASK = Metric(
-    name="rebalance_monitor_connect_task",
-    kind="gauge",
-    unit="bool",
-    help="1 for a task (or, with an empty task, a connector) that waits for a worker or is named by an incident "
-    "of which people are notified; all others are only counted.",
-    labels=("cluster", "group", "connector", "task", "reason"),
 )
 HIDDEN_GROUPS = Metric(
     name="rebalance_monitor_hidden_groups",
@@ -371,10 +309,8 @@ AUDIT_FAILED_EXPECTATIONS = Metric(
 METRICS: tuple[Metric, ...] = (
     BUILD_INFO, GENERATIONS, REBALANCES, INCIDENT, INCIDENT_SINCE, INCIDENT_TRANSITIONS, MUTED_INCIDENTS,
     MAINTENANCE_END, GROUP_INFO, GROUP_GENERATION, GROUP_MEMBERS, GROUP_STATE, GROUP_LAST_GENERATION,
-    CONNECT_WORKER_CONNECTORS, CONNECT_WORKER_TASKS, CONNECT_SPREAD, CONNECT_TASK_AGREEMENT, CONNECT_TASK_STATES,
-    CONNECT_TASK, HIDDEN_GROUPS, HIDDEN_TASKS,
-    CONNECT_UNASSIGNED_TASKS, CONNECT_DELAY_END, CONNECT_IDLE_TASK_SECONDS, *STREAMS_METRICS, OTHER_GROUPS, RECORDS,
-    UNDECODABLE_RECORDS, UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, GAPS_SHOWN, FOLD_ERRORS, REFUSED_ROWS, POSITION_LAG,
+    *CONNECT_METRICS, *STREAMS_METRICS, HIDDEN_GROUPS, HIDDEN_TASKS, OTHER_GROUPS, RECORDS, UNDECODABLE_RECORDS,
+    UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, GAPS_SHOWN, FOLD_ERRORS, REFUSED_ROWS, POSITION_LAG,
     READY, DEGRADED, BLIND, PART_FAILING, PART_FAILURES, POLL_REQUESTS, LAST_POLL, GROUPS_UNSEEN,
     HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, JUDGED_AFTER, BATCH_SECONDS, BATCHES, OUTBOX_PENDING,
     NOTIFICATIONS, HEARTBEATS_SENT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,

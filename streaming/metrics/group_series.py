@@ -11,7 +11,7 @@ left: long enough for every scraper to see the zero.
 
 from collections.abc import Callable, Iterable, Mapping
 
-from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core import connect_metrics, metrics
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.model.results import JobState, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
@@ -110,7 +110,7 @@ class Groups:
             known.agreements[before] -= 1
         if key in self._shown:
             for changed in {before, agreement} - {None}:
-                self._families.gauge(metrics.CONNECT_TASK_AGREEMENT, *key, changed or "").set(
+                self._families.gauge(connect_metrics.TASK_AGREEMENT, *key, changed or "").set(
                     known.agreements[changed or ""]
                 )
             self._show_now(key, known)
@@ -124,7 +124,7 @@ class Groups:
             known.states[before] -= 1
         if key in self._shown:
             for changed in [one for one in {before, word} if one is not None]:
-                self._families.gauge(metrics.CONNECT_TASK_STATES, *key, changed).set(known.states[changed])
+                self._families.gauge(connect_metrics.TASK_STATES, *key, changed).set(known.states[changed])
 
     def waiting(self) -> Iterable[tuple[GroupLabels, Subject]]:
         """Jobs that nobody holds, of groups that have series."""
@@ -143,7 +143,7 @@ class Groups:
             known = self._known[key]
             for worker in [worker for worker, since_s in known.left.items() if since_s < before_s]:
                 del known.left[worker]
-                for metric in (metrics.CONNECT_WORKER_CONNECTORS, metrics.CONNECT_WORKER_TASKS):
+                for metric in (connect_metrics.WORKER_CONNECTORS, connect_metrics.WORKER_TASKS):
                     self._families.remove(metric, *key, worker)
         if len(self._shown) < self._limits.max_groups:
             self._fill()
@@ -208,9 +208,9 @@ class Groups:
         if known.workers:
             self._show_spread(key, known)
         for agreement, count in known.agreements.items():
-            self._families.gauge(metrics.CONNECT_TASK_AGREEMENT, *key, agreement).set(count)
+            self._families.gauge(connect_metrics.TASK_AGREEMENT, *key, agreement).set(count)
         for word, count in known.states.items():
-            self._families.gauge(metrics.CONNECT_TASK_STATES, *key, word).set(count)
+            self._families.gauge(connect_metrics.TASK_STATES, *key, word).set(count)
 
     def _show_generation(self, key: GroupLabels, known: KnownGroup) -> None:
         last = known.last
@@ -231,14 +231,14 @@ class Groups:
             return
         self._families.gauge(metrics.GROUP_MEMBERS, *key).set(known.members)
         if known.last.connect:
-            self._families.gauge(metrics.CONNECT_DELAY_END, *key).set(known.delay_end_ms / 1000)
+            self._families.gauge(connect_metrics.DELAY_END, *key).set(known.delay_end_ms / 1000)
             if known.unassigned is not None:
-                self._families.gauge(metrics.CONNECT_UNASSIGNED_TASKS, *key).set(known.unassigned)
+                self._families.gauge(connect_metrics.UNASSIGNED_TASKS, *key).set(known.unassigned)
         show_tasks(self._families, key, known.tasks)
 
     def _show_load(self, key: GroupLabels, worker: str, load: Load) -> None:
-        self._families.gauge(metrics.CONNECT_WORKER_CONNECTORS, *key, worker).set(load[0])
-        self._families.gauge(metrics.CONNECT_WORKER_TASKS, *key, worker).set(load[1])
+        self._families.gauge(connect_metrics.WORKER_CONNECTORS, *key, worker).set(load[0])
+        self._families.gauge(connect_metrics.WORKER_TASKS, *key, worker).set(load[1])
 
     def _loads(self, key: GroupLabels, known: KnownGroup, loads: Mapping[str, Load]) -> None:
         called: dict[str, Load] = {}
@@ -263,4 +263,4 @@ class Groups:
         for at, kind in enumerate(("connectors", "tasks")):
             held = [load[at] for load in known.workers.values()]
             spread = max(held, default=0) - min(held, default=0)
-            self._families.gauge(metrics.CONNECT_SPREAD, *key, kind).set(spread)
+            self._families.gauge(connect_metrics.SPREAD, *key, kind).set(spread)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core import connect_metrics, metrics
 from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, heard
 from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
@@ -108,7 +108,7 @@ class Series:
             cause = self._cause(generation.cause[0].kind if generation.cause else "unknown")
             self._families.counter(metrics.REBALANCES, generation.cluster, group, cause).inc()
             for cause, idle_ms in generation.connect.idle_ms.items():
-                self._families.counter(metrics.CONNECT_IDLE_TASK_SECONDS, generation.cluster, group, cause).inc(
+                self._families.counter(connect_metrics.IDLE_TASK_SECONDS, generation.cluster, group, cause).inc(
                     idle_ms / 1000
                 )
 

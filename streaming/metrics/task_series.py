@@ -5,7 +5,7 @@ What is to be shown is decided at each scrape, incidents first, up to the limit;
 
 from collections import Counter
 
-from rebalance_monitor.streaming.core import metrics
+from rebalance_monitor.streaming.core import connect_metrics, metrics
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
@@ -44,9 +44,9 @@ class TaskSeries:
         wanted.update(dict.fromkeys(waiting))
         shown = list(wanted)[: self._most]
         for labels in self._shown - set(shown):
-            self._families.remove(metrics.CONNECT_TASK, *labels)
+            self._families.remove(connect_metrics.TASK, *labels)
         for labels in shown:
-            self._families.gauge(metrics.CONNECT_TASK, *labels).set(1)
+            self._families.gauge(connect_metrics.TASK, *labels).set(1)
         self._shown = set(shown)
         self._clusters |= {labels[0] for labels in wanted}
         hidden = Counter(labels[0] for labels in list(wanted)[self._most :])

@@ -1,9 +1,12 @@
 """The declarations keep the conventions that dashboards and alert rules lean on."""
 
 import re
+from importlib import import_module
+from pkgutil import iter_modules
 
 import pytest
 
+from rebalance_monitor.streaming import core
 from rebalance_monitor.streaming.core.metrics import METRICS, PREFIX, Metric
 
 UNBOUNDED = {"member_id", "member", "client_id", "incident_id", "message", "offset", "generation", "partition"}
@@ -22,8 +25,11 @@ def test_follows_the_naming_rules(metric: Metric) -> None:
 
 
 def test_each_name_is_declared_once_and_every_declaration_is_listed() -> None:
-    import rebalance_monitor.streaming.core.metrics as module
-
-    declared = [value for value in vars(module).values() if isinstance(value, Metric)]
+    modules = [
+        import_module(f"{core.__name__}.{one.name}") for one in iter_modules(core.__path__) if "metrics" in one.name
+    ]
+    declared = [value for module in modules for value in vars(module).values() if isinstance(value, Metric)]
+    assert len(modules) >= 4
     assert len({metric.name for metric in METRICS}) == len(METRICS)
+    assert len(modules) > 1
     assert {metric.name for metric in declared} == {metric.name for metric in METRICS}

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-Object = Mapping[str, Any]
 ACTIVE, STANDBY, WARM_UP, TRANSIENT, WITHHELD = "active", "standby", "warm_up", "transient", "withheld"
 
 
@@ -26,7 +25,7 @@ class TaskCounts:
     spread: Mapping[str, int]
 
 
-def counted_tasks(streams: Object) -> TaskCounts:
+def counted_tasks(streams: Mapping[str, Any]) -> TaskCounts:
     """Of the object of a generation's `streams`, complete as this release writes it."""
     threads = [thread for process in streams["processes"] for thread in process["threads"]]
     named = {role: sum(len(thread[role]) for thread in threads) for role in (ACTIVE, STANDBY, WARM_UP, TRANSIENT)}
