@@ -14,10 +14,12 @@ MAY_DESCRIBE = "DESCRIBE"
 
 @dataclass(frozen=True, slots=True)
 class StateAnswer:
-    """Groups that rebalance, each with its state, as far as brokers answered; `requests`: how many it took."""
+    """Groups that rebalance, each with its state, as far as brokers answered; `requests`: how many it took;
+    `failures`: what was wrong with each broker that did not answer."""
 
     states: Mapping[str, str]
     requests: int
+    failures: tuple[str, ...] = ()
 
 
 class KafkaGroupStates:
@@ -42,7 +44,8 @@ class KafkaGroupStates:
         except (KafkaException, TimeoutError) as why:
             raise PartFailed(f"the brokers did not say which groups rebalance ({reason(why)})") from why
         states = {str(one.group_id): names[one.state] for one in listed.valid if one.state in names}
-        return StateAnswer(states, self._brokers)
+        failures = tuple(map(reason, listed.errors))
+        return StateAnswer(states, max(self._brokers, len(failures)), failures)
 
     def group(self, name: str) -> StateAnswer:
         """The state of one group of any kind. PartFailed when no broker answers."""

@@ -4,6 +4,7 @@ each time           one question about all consumer groups
 beside it           a few Connect groups, by name, in turn
 now and then        whether the monitor may describe all groups
 brokers fail        pauses that grow to 30 s; the part is stated as failing, nothing else happens
+some brokers fail   the part is stated as failing; what the others say counts, and they are asked as often as before
 """
 
 import time
@@ -15,6 +16,7 @@ from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
 from rebalance_monitor.streaming.polling.asking_states import StateAnswer
 from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
 from rebalance_monitor.streaming.polling.turns import next_of
+from rebalance_monitor.streaming.supervision import PartFailed
 
 PART = "group_states"
 MOST_BY_NAME = 5
@@ -79,16 +81,22 @@ class StatePoller(Poller[StatePoll]):
         if now_s - self._rights_s >= RIGHTS_EVERY_S:
             self._observer.groups_unseen(unseen=self._timed(self._states.refused))
             self._rights_s = now_s
-        self._poll(self._states.consumers, of=None, apart=named)
+        answer = self._poll(self._states.consumers, of=None, apart=named)
         for group in next_of(sorted(named), self._last_named, MOST_BY_NAME):
             self._last_named = group
             self._poll(partial(self._states.group, group), of=frozenset({group}))
         self._asked_s = now_s
+        if answer.failures:
+            raise PartFailed(
+                f"{len(answer.failures)} of {answer.requests} brokers did not say which groups rebalance "
+                f"({answer.failures[0]})",
+                again_in_s=self._every_s,
+            )
         return LOOK_EVERY_S
 
     def _poll(
         self, ask: Callable[[], StateAnswer], of: frozenset[str] | None, apart: frozenset[str] = frozenset()
-    ) -> None:
+    ) -> StateAnswer:
         asked_ms, requests = self._now_ms(), 1
         answered_ms: int | None = None
         try:
@@ -97,5 +105,6 @@ class StatePoller(Poller[StatePoll]):
             poll = StatePoll(asked_ms, answered_ms, answer.states, of=of, apart=apart)
             with self._lock:
                 self._kept.append(poll)
+            return answer
         finally:
             self._observer.polled(PART, requests, answered_ms)

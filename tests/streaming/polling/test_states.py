@@ -115,6 +115,19 @@ def test_a_failed_request_is_counted_said_and_no_poll() -> None:
     assert asked.poller.since(None) == []
 
 
+def test_a_broker_that_fails_beside_others_is_named_and_what_they_said_counts() -> None:
+    asked = Asked()
+    asked.poller.name(["c"])
+    asked.answer = lambda: StateAnswer({"g": PREPARING}, requests=3, failures=("broker 2: timed out",))
+    with pytest.raises(PartFailed, match=r"1 of 3 .*broker 2: timed out") as failed:
+        asked.poller.step()
+    assert failed.value.again_in_s == EVERY_S, "the others are asked as often as before"
+    assert set(asked.states().rebalancing) == {"c", "g"}
+    asked.now_s += EVERY_S
+    asked.answer = lambda: NOBODY
+    assert asked.poller.step() == LOOK_EVERY_S
+
+
 def test_a_request_without_end_is_named() -> None:
     asked = Asked()
 
