@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from rebalance_monitor.assignors.consumer.model import ConsumerMember, compute_ordered
+from rebalance_monitor.assignors.consumer.model import ConsumerMember
 from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
 from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
-from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, TopicPartition
+from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
+from rebalance_monitor.streaming.core.consumer import leaders_release
 from rebalance_monitor.streaming.core.consumer.answer import shown, sole_owners
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING
 from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
@@ -39,7 +40,6 @@ OTHER_ORDER = Reason(
 OTHER_TOPICS = Reason(
     ReasonKind.UNKNOWN_TOPICS, "unknown setting: the topics' partitions and racks as the leader knew them then"
 )
-_BY_FIRST_OCCURRENCE = (3, 0, 0)
 
 
 def judge(
@@ -58,9 +58,7 @@ def judge(
     if newest == observed:
         return Verdict(grade=Grade.MATCH, assignor=assignor, expected=expected)
     views = list(islice(others, MOST_VIEWS))
-    versions = {one.assignment.version for one in body.members if isinstance(one.assignment, ConsumerAssignment)}
-    version = versions.pop() if len(versions) == 1 else None
-    found = _same_answer(assignor, members, observed, current, views, version)
+    found = _same_answer(assignor, members, observed, current, views, leaders_release.version_of(body))
     if found is not None:
         return found
     broken = _broken_law(assignor, members, observed, (current, *views))
@@ -92,8 +90,8 @@ def _same_answer(
     """An era or a state of the topics' metadata in which Kafka's class gives this answer. `version` stands in front of
     the assignments: the same answer from an era that writes this version is a match."""
     alike: Reason | None = None
-    fitting = [era for era in ERAS if _writes(era, version)]
-    for era in (*reversed(fitting), *(era for era in reversed(ERAS) if era not in fitting)):
+    fitting = [one.era for one in leaders_release.writers_of(ERAS, version)]
+    for era in (*fitting, *(era for era in reversed(ERAS) if era not in fitting)):
         if assignor == COOPERATIVE_STICKY and not era.cooperative:
             continue
         answer = _answer(assignor, members, current, era)
@@ -113,13 +111,6 @@ def _same_answer(
     return None
 
 
-def _writes(era: StickyEra, version: int | None) -> bool:
-    """Whether leaders of this era put this version in front of assignments: 0 up to 2.3, 1 up to 3.3, 3 since."""
-    if era.since >= (3, 4, 0):
-        return version == 3
-    return version == (1 if era.since >= (2, 4, 0) else 0)
-
-
 def _explained(assignor: str, answer: Shares, reason: Reason) -> Verdict:
     expected = {name: ExpectedShare(assigned=ConsumerShare(share)) for name, share in answer.items()}
     return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason, expected=expected)
@@ -131,16 +122,8 @@ def _answer(assignor: str, members: Sequence[ConsumerMember], topics: TopicRacks
         result = KEEPING[assignor].recompute(members, topics, era=era)
     except CannotAssign:
         return {}
-    return {name: _by_topic(share, era) for name, share in result.shares.items()}
-
-
-def _by_topic(share: tuple[TopicPartition, ...], era: StickyEra) -> tuple[TopicPartition, ...]:
-    """In the order of the bytes: topics by first occurrence; up to 2.8 in the order of a hash map."""
-    topics: Sequence[str] = tuple(dict.fromkeys(topic for topic, _ in share))
-    if era.since < _BY_FIRST_OCCURRENCE:
-        topics, _ = compute_ordered(topic for topic, _ in share)
-    place = {topic: at for at, topic in enumerate(topics)}
-    return tuple(sorted(share, key=lambda tp: place[tp[0]]))
+    writers = leaders_release.writers_by(era)
+    return {name: writers.written(share) for name, share in result.shares.items()}
 
 
 def _sets(shares: Shares) -> dict[str, frozenset[TopicPartition]]:

@@ -11,10 +11,11 @@ from typing import assert_never
 from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.consumer import guessed_counts, sticky_verdict, topic_views
+from rebalance_monitor.streaming.core.consumer import guessed_counts, leaders_release, sticky_verdict, topic_views
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.foreign_orders import foreign_orders
+from rebalance_monitor.streaming.core.consumer.leaders_release import Writers
 from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
 from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
@@ -59,11 +60,12 @@ def judge(
     wanted = sorted({topic for member in members for topic in member.topics})
     current = topic_views.current(history, wanted, at_ms)
     library = leaders_library(body, settings.client_libraries) if sticky else None
+    version = leaders_release.version_of(body)
 
     def by(view: TopicRacks, others: Iterator[TopicRacks]) -> Verdict:
         if plain is None:
             return sticky_verdict.judge(body, members, observed, view, others, library)
-        return _judged(plain, members, observed, view, others)
+        return _judged(plain, members, observed, view, others, version)
 
     highest: dict[str, int] = {}
     for topic, number in (partition for share in observed.values() for partition in share):
@@ -160,11 +162,23 @@ def _judged(
     observed: Mapping[str, tuple[TopicPartition, ...]],
     current: TopicRacks,
     others: Iterator[TopicRacks],
+    version: int | None,
 ) -> Verdict:
-    verdict = _compared(assignor.name, observed, assignor.newest(members, current).shares)
-    if verdict.grade is not Grade.UNEXPLAINED:
-        return verdict
-    return _explained(assignor, members, observed, current, others) or verdict
+    """`version`: in front of the assignments. Version 0 is also what libraries of other languages write, so it tells of
+    no release."""
+    newest = Writers(assignor.eras[-1], hashed=False)
+    by = list(leaders_release.writers_of(assignor.eras, version)) if version else []
+    by = by or [newest]
+    verdicts = []
+    for writers in by:
+        verdict = _compared(assignor, observed, members, current, writers)
+        if verdict.grade is Grade.MATCH:
+            return verdict
+        verdicts.append(verdict)
+    alike = next((one for one in verdicts if one.grade is not Grade.UNEXPLAINED), None)
+    # Leaders that write the newest version know static members and nothing that later ones lack.
+    older = () if version == leaders_release.NEWEST_VERSION else reversed(assignor.eras)
+    return alike or _explained(assignor, members, observed, current, others, by[0], older) or verdicts[0]
 
 
 def _explained(
@@ -173,28 +187,43 @@ def _explained(
     observed: Mapping[str, tuple[TopicPartition, ...]],
     current: TopicRacks,
     views: Iterator[TopicRacks],
+    by: Writers[ConsumerEra],
+    older: Iterable[ConsumerEra],
 ) -> Verdict | None:
-    """What the leader may have known or done otherwise and be right; None where nothing gives this answer."""
+    """What the leader may have known or done otherwise and be right; None where nothing gives this answer. `by`: who
+    wrote it, as far as its bytes tell; `older`: eras that may have written them all the same."""
     for view in views:
-        again = _compared(assignor.name, observed, assignor.newest(members, view).shares)
+        again = _compared(assignor, observed, members, view, by)
         if again.grade is not Grade.UNEXPLAINED:
             return replace(again, grade=Grade.EXPLAINABLE, reason=sticky_verdict.OTHER_TOPICS)
     for client, ordered in foreign_orders(members, assignor.name):
-        again = _compared(assignor.name, observed, assignor.newest(ordered, current).shares)
+        again = _compared(assignor, observed, ordered, current, by)
         if again.grade is not Grade.UNEXPLAINED:
             reason = Reason(ReasonKind.FOREIGN_CLIENT, f"a foreign client's order of static members: {client}")
+            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
+    for era in older:
+        again = _compared(assignor, observed, members, current, Writers(era, hashed=False))
+        if again.grade is not Grade.UNEXPLAINED:
+            reason = Reason(ReasonKind.OTHER_RELEASE, f"as leaders of Kafka {era.name} answer")
             return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
     return None
 
 
 def _compared(
-    assignor: str, observed: Mapping[str, tuple[TopicPartition, ...]], result: Mapping[str, tuple[TopicPartition, ...]]
+    assignor: Assignor[ConsumerEra],
+    observed: Mapping[str, tuple[TopicPartition, ...]],
+    members: Sequence[ConsumerMember],
+    topics: TopicRacks,
+    writers: Writers[ConsumerEra],
 ) -> Verdict:
-    expected = {member: ExpectedShare(assigned=ConsumerShare(result.get(member, ()))) for member in observed}
-    if all(result.get(member, ()) == partitions for member, partitions in observed.items()):
-        return Verdict(grade=Grade.MATCH, assignor=assignor, expected=expected)
-    if all(set(result.get(member, ())) == set(partitions) for member, partitions in observed.items()):
-        return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=sticky_verdict.OTHER_ORDER, expected=expected)
-    other = next(member for member, partitions in observed.items() if set(result.get(member, ())) != set(partitions))
+    answer = assignor.recompute(members, topics, era=writers.era).shares
+    result = {member: writers.written(answer.get(member, ())) for member in observed}
+    expected = {member: ExpectedShare(assigned=ConsumerShare(share)) for member, share in result.items()}
+    name = assignor.name
+    if result == observed:
+        return Verdict(grade=Grade.MATCH, assignor=name, expected=expected)
+    other = next((one for one, share in observed.items() if set(result[one]) != set(share)), None)
+    if other is None:
+        return Verdict(grade=Grade.EXPLAINABLE, assignor=name, reason=sticky_verdict.OTHER_ORDER, expected=expected)
     reason = Reason(ReasonKind.OTHER_ANSWER, f"{other} was {sticky_verdict.OTHER_SETS}")
-    return Verdict(grade=Grade.UNEXPLAINED, assignor=assignor, reason=reason, expected=expected)
+    return Verdict(grade=Grade.UNEXPLAINED, assignor=name, reason=reason, expected=expected)
