@@ -145,9 +145,10 @@ class TopicHistory:
             found.update((one.at_ms, one.after_ms) for one in self.topics.get(name, ()) if one.at_ms >= first_ms)
         return [SampleMoment(after_ms, at_ms) for at_ms, after_ms in sorted(found.items())]
 
-    def shown(self, wanted: Iterable[str], at_ms: int) -> dict[str, Racks]:
-        """What the last sample until then showed of these topics; a topic that was not there is missing."""
-        racks = _content(self.racks, at_ms) or {}
+    def shown(self, wanted: Iterable[str], at_ms: int, racks: Mapping[int, str] | None = None) -> dict[str, Racks]:
+        """What the last sample until then showed of these topics; a topic that was not there is missing. `racks`: of
+        brokers, where not those that it showed."""
+        racks = (_content(self.racks, at_ms) or {}) if racks is None else racks
         found = {}
         for name in wanted:
             replicas = _content(self.topics.get(name, ()), at_ms)
@@ -170,6 +171,10 @@ class TopicHistory:
             if replicas is not None:
                 found[name] = tuple(tuple(racks.get(broker) for broker in brokers) for brokers in replicas)
         return found
+
+    def every_rack(self) -> dict[int, str]:
+        """The rack of each broker as the last sample that knew one showed it."""
+        return {broker: rack for one in self.racks for broker, rack in one.content.items()}
 
     def any_racks(self) -> bool:
         """Whether any sample that is kept showed a rack."""

@@ -75,11 +75,16 @@ def _by_topic(partitions: Iterable[TopicPartition]) -> Mapping[str, list[TopicPa
 def _two_owners(answer: Answer) -> Iterator[Finding]:
     owners: dict[TopicPartition, list[str]] = defaultdict(list)
     for member, share in answer.given.items():
-        for partition in share:
+        for partition in dict.fromkeys(
+            share
+        ):  # a leader's fault may name one twice to the same member, which has it once
             owners[partition].append(member)
     for topic, twice in _by_topic(one for one, names in owners.items() if len(names) > 1).items():
-        names = " and ".join(sorted(owners[twice[0]]))
-        yield _found(TWO_OWNERS, answer, Subject("topic", topic), f"{_list(twice)} given to {names} at once")
+        several = sorted({name for one in twice for name in owners[one]})
+        text = f"given to {' and '.join(several)} at once"
+        if any(sorted(owners[one]) != several for one in twice):
+            text = f"each given to several of {', '.join(several)} at once"
+        yield _found(TWO_OWNERS, answer, Subject("topic", topic), f"{_list(twice)} {text}")
 
 
 def _unsubscribed(answer: Answer) -> Iterator[Finding]:
@@ -107,7 +112,7 @@ def _taken_early(answer: Answer) -> Iterator[Finding]:
 
 
 def _uneven(rule: Rule, answer: Answer) -> Iterator[Finding]:
-    sizes = [len(share) for share in answer.given.values()]
+    sizes = [len(set(share)) for share in answer.given.values()]
     if answer.equal and max(sizes) - min(sizes) > 1:
         text = f"shares of {min(sizes)} and {max(sizes)} partitions with equal subscriptions"
         yield _found(rule, answer, Subject("group", answer.group), text, sure=answer.client_known)
@@ -133,7 +138,7 @@ def _numbers(answer: Answer) -> Mapping[str, Mapping[str, list[int]]]:
     topics: dict[str, dict[str, list[int]]] = defaultdict(dict)
     for member in answer.members:
         shares: dict[str, list[int]] = {topic: [] for topic in member.topics}
-        for topic, number in sorted(answer.given[member.id]):
+        for topic, number in sorted(set(answer.given[member.id])):
             if topic in shares:
                 shares[topic].append(number)
         for topic, numbers in shares.items():

@@ -16,7 +16,6 @@ from rebalance_monitor.assignors.consumer.model import compute_ordered
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, TopicPartition
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 
-Share = tuple[TopicPartition, ...]
 Release = tuple[int, ...]
 
 _WRITTEN: dict[int, tuple[Release, Release]] = {
@@ -38,17 +37,17 @@ class Era(Protocol):
         ...
 
 
-EraT = TypeVar("EraT", bound=Era)
+AnyEraT = TypeVar("AnyEraT", bound=Era)
 
 
 @dataclass(frozen=True, slots=True)
-class Writers(Generic[EraT]):
+class Writers(Generic[AnyEraT]):
     """Releases of one era that write alike. `hashed`: each member's topics in the order of a hash map."""
 
-    era: EraT
+    era: AnyEraT
     hashed: bool
 
-    def written(self, share: Share) -> Share:
+    def written(self, share: tuple[TopicPartition, ...]) -> tuple[TopicPartition, ...]:
         """A member's share in the order of the bytes: topic by topic."""
         topics: Sequence[str] = tuple(dict.fromkeys(topic for topic, _ in share))
         if self.hashed:
@@ -57,7 +56,7 @@ class Writers(Generic[EraT]):
         return tuple(sorted(share, key=lambda partition: place[partition[0]]))
 
 
-def writers_by(era: EraT) -> Writers[EraT]:
+def writers_by(era: AnyEraT) -> Writers[AnyEraT]:
     """Who wrote an answer of this era, by its first release."""
     return Writers(era, hashed=_whole(era.since) < _BY_FIRST_OCCURRENCE)
 
@@ -68,7 +67,7 @@ def version_of(body: GroupGeneration) -> int | None:
     return versions.pop() if len(versions) == 1 else None
 
 
-def writers_of(eras: Sequence[EraT], version: int | None) -> Iterator[Writers[EraT]]:
+def writers_of(eras: Sequence[AnyEraT], version: int | None) -> Iterator[Writers[AnyEraT]]:
     """Who writes this version, the newest first. `eras`: oldest first. Nobody, where Kafka's client never writes it."""
     first, end = _WRITTEN.get(version, ((), ())) if version is not None else ((), ())
     for era, later in reversed(list(zip_longest(eras, eras[1:]))):

@@ -13,7 +13,7 @@ alone, and only where the record shows that such a library leads (consumer.md 9)
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, product
 
 from rebalance_monitor.assignors.consumer.model import ConsumerMember
 from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
@@ -32,7 +32,9 @@ from rebalance_monitor.streaming.core.model.settings import ClientLibrary
 Shares = Mapping[str, tuple[TopicPartition, ...]]
 
 MOST_VIEWS = 24
-"""Other states of the topics' metadata that are tried with the newest era, each a run of the assignor."""
+"""Other states of the topics' metadata that are tried."""
+MOST_RUNS = 72
+"""Runs of the assignor for them: each state in every era that may have written the record."""
 OTHER_SETS = "given other partitions than expected"
 OTHER_ORDER = Reason(
     ReasonKind.RELEASE_OR_CLIENT, "another release or a foreign client: same partitions in another order"
@@ -104,8 +106,9 @@ def _same_answer(
             alike = OTHER_ORDER
     if alike is not None:
         return _explained(assignor, observed, alike)
-    for view in views:
-        answer = _answer(assignor, members, view, NEWEST)
+    able = [era for era in dict.fromkeys((*fitting, NEWEST)) if era.cooperative or assignor != COOPERATIVE_STICKY]
+    for view, era in islice(product(views, able), MOST_RUNS):
+        answer = _answer(assignor, members, view, era)
         if _sets(answer) == _sets(observed):
             return _explained(assignor, answer, OTHER_TOPICS)
     return None
@@ -126,8 +129,9 @@ def _answer(assignor: str, members: Sequence[ConsumerMember], topics: TopicRacks
     return {name: writers.written(share) for name, share in result.shares.items()}
 
 
-def _sets(shares: Shares) -> dict[str, frozenset[TopicPartition]]:
-    return {name: frozenset(share) for name, share in shares.items()}
+def _sets(shares: Shares) -> dict[str, list[TopicPartition]]:
+    """Without their order. A fault of Kafka's class names a partition twice to one member, which is no other order."""
+    return {name: sorted(share) for name, share in shares.items()}
 
 
 def _broken_law(
@@ -144,7 +148,7 @@ def _broken_law(
 
 
 def _broken_under(assignor: str, members: Sequence[ConsumerMember], observed: Shares, topics: TopicRacks) -> str | None:
-    owners = Counter(tp for share in observed.values() for tp in share)
+    owners = Counter(tp for share in observed.values() for tp in set(share))
     twice = [tp for tp, count in owners.items() if count > 1]
     if twice:
         return f"C-01: {shown(twice[0])} was given to several members"
@@ -172,7 +176,7 @@ def _broken_under(assignor: str, members: Sequence[ConsumerMember], observed: Sh
     if unowned:
         return f"C-01: {shown(unowned[0])} was given to nobody"
     if not missing and len({frozenset(member.topics) for member in members}) == 1:
-        sizes = [len(share) for share in observed.values()]
+        sizes = [len(set(share)) for share in observed.values()]
         if max(sizes) - min(sizes) > 1:
             return f"C-04: shares of {min(sizes)} and {max(sizes)} partitions with equal subscriptions"
     return None

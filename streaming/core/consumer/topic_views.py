@@ -10,9 +10,8 @@ that came back one by one (consumer.md 1).
     10:00:15 sample      racks a, c
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, combinations, islice, product
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
 from typing import TypeAlias
 
 from rebalance_monitor.streaming.core.cluster.topics import (
@@ -22,6 +21,8 @@ from rebalance_monitor.streaming.core.cluster.topics import (
     SampleMoment,
     TopicHistory,
 )
+from rebalance_monitor.streaming.core.consumer import other_racks
+from rebalance_monitor.streaming.core.consumer.given_numbers import GivenNumbers
 
 TopicRacks: TypeAlias = Mapping[str, Racks]
 
@@ -30,11 +31,11 @@ SAMPLE_AGE_MS = 30_000
 time-out, and may answer from what they knew before."""
 MOST_EARLIER = 2
 MOST_LATER = 3
-MOST_COMBINED_RACKS = 4
-"""Racks of which every combination is tried; of more, one that is not known and all but one."""
 MOST_SEARCHED = 16
-"""Changes before the record in which racks are looked for that the last ones lack."""
+"""Contents of the last minutes before the record that are tried."""
 MAX_MIXED = 256
+MOST_OTHERS = 320
+"""Views that are tried of one generation."""
 
 
 def current(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> dict[str, Racks] | None:
@@ -42,37 +43,46 @@ def current(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> dict[st
     return history.shown(wanted, at_ms) if history.racks and history.racks[0].at_ms <= at_ms else None
 
 
-@dataclass(frozen=True, slots=True)
-class GivenNumbers:
-    """What an answer says of topics: the highest partition number that was given of each. `all_given`: the assignor
-    holds nothing back, so a topic whose partitions nobody has was not known to the leader."""
-
-    highest: Mapping[str, int]
-    all_given: bool
-
-    def may_be(self, topic: str, racks: Racks | None) -> bool:
-        """Whether a leader that gave this answer may have known the topic so."""
-        highest = self.highest.get(topic)
-        if highest is None:
-            return racks is None or not racks or not self.all_given
-        return racks is not None and (len(racks) == highest + 1 if self.all_given else len(racks) > highest)
-
-
-def others(history: TopicHistory, wanted: Sequence[str], at_ms: int, given: GivenNumbers) -> Iterator[dict[str, Racks]]:
+def others(
+    history: TopicHistory, wanted: Sequence[str], at_ms: int, given: GivenNumbers, *, racked: bool
+) -> Iterator[dict[str, Racks]]:
     """What else the leader may have known: whole samples, then other racks, then each topic by any of the samples or
-    not at all, as far as its answer allows."""
+    not at all; each only once, and only what its answer allows. `racked`: a member states a rack; else racks are
+    nothing that a leader looks at, and all are left out."""
+    found = [_looked_at(history.shown(wanted, at_ms), racked=racked)]
+    for view in _others(history, wanted, at_ms, given, racked=racked):
+        seen = _looked_at(view, racked=racked)
+        if len(found) > MOST_OTHERS:
+            return
+        if seen not in found and all(given.may_be(topic, seen.get(topic)) for topic in wanted):
+            found.append(seen)
+            yield seen
+
+
+def _looked_at(view: Mapping[str, Racks], *, racked: bool) -> dict[str, Racks]:
+    return {topic: racks if racked else (frozenset[str](),) * len(racks) for topic, racks in view.items()}
+
+
+def _others(
+    history: TopicHistory, wanted: Sequence[str], at_ms: int, given: GivenNumbers, *, racked: bool
+) -> Iterator[Mapping[str, Racks]]:
     moments = history.moments(wanted)
-    near = list(_near(history, moments, wanted, at_ms))
-    yield from near[1:]
-    before = [one for one in moments if one.at_ms <= at_ms][-MOST_SEARCHED:]
-    yield from _other_racks(near, _all_racks([*near, *(history.shown(wanted, one.at_ms) for one in before)]))
-    yield from (one for one in _old(history, moments, wanted, at_ms) if one not in near)
-    yield from islice(_mixed(near, wanted, given), MAX_MIXED)
+    times = list(_near(history, moments, wanted, at_ms))
+    near = [history.shown(wanted, one) for one in times]
+    old = [history.shown(wanted, one) for one in _old(moments, at_ms)]
+    searched = [one.at_ms for one in moments if one.at_ms <= at_ms][-MOST_SEARCHED:]
+    fewer_racks = list(other_racks.without_some(history, wanted, times, searched)) if racked else []
+    yield from near
+    yield from fewer_racks
+    yield from old
+    yield from islice(_mixed([*near, *old], wanted, given), MAX_MIXED)
+    for view in fewer_racks:
+        yield from islice(_mixed([view], wanted, given), MAX_MIXED)
 
 
 def near(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> Iterator[dict[str, Racks]]:
     """What samples around this time show."""
-    return _near(history, history.moments(wanted), wanted, at_ms)
+    return (history.shown(wanted, one) for one in _near(history, history.moments(wanted), wanted, at_ms))
 
 
 def unsure(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> frozenset[str]:
@@ -81,16 +91,14 @@ def unsure(history: TopicHistory, wanted: Sequence[str], at_ms: int) -> frozense
     if current(history, wanted, at_ms) is None:
         return frozenset(wanted)
     moments = history.moments(wanted)
-    shown = (*_near(history, moments, wanted, at_ms), *_old(history, moments, wanted, at_ms))
-    counts = [{name: len(racks) for name, racks in one.items()} for one in shown]
+    times = (*_near(history, moments, wanted, at_ms), *_old(moments, at_ms))
+    counts = [{name: len(racks) for name, racks in history.shown(wanted, one).items()} for one in times]
     return frozenset(name for name in wanted if None in (found := {one.get(name) for one in counts}) or len(found) > 1)
 
 
-def _near(
-    history: TopicHistory, moments: Sequence[SampleMoment], wanted: Sequence[str], at_ms: int
-) -> Iterator[dict[str, Racks]]:
-    """The last sample, those before it, those after it; each content once. A change after `at_ms` counts if it may have
-    happened before, by the monitor's clock."""
+def _near(history: TopicHistory, moments: Sequence[SampleMoment], wanted: Sequence[str], at_ms: int) -> Iterator[int]:
+    """When the last sample was taken, those before it, those after it; each content once. A change after `at_ms` counts
+    if it may have happened before, by the monitor's clock."""
     before = [one for one in moments if one.at_ms <= at_ms]
     later = [one for one in moments if one.at_ms > at_ms and one.after_ms <= at_ms + CLOCKS_APART_MS]
     found: list[dict[str, Racks]] = []
@@ -101,51 +109,16 @@ def _near(
             if distinct < most and shown not in found:
                 found.append(shown)
                 distinct += 1
-                yield shown
+                yield moment.at_ms
 
 
-def _old(
-    history: TopicHistory, moments: Sequence[SampleMoment], wanted: Sequence[str], at_ms: int
-) -> Iterator[dict[str, Racks]]:
-    """What a leader may still know that has not refreshed its metadata since, newest first: the contents that held at
-    any time so long before."""
+def _old(moments: Sequence[SampleMoment], at_ms: int) -> Iterator[int]:
+    """When samples were taken whose content a leader may still know that has not refreshed its metadata since, newest
+    first: all that held at any time so long before."""
     before = [one for one in moments if one.at_ms <= at_ms]
     oldest_ms = at_ms - METADATA_MAX_AGE_MS - CLOCKS_APART_MS
     recent = [one for one in before if one.at_ms > oldest_ms]
-    for moment in reversed(before[-len(recent) - 1 :][-MOST_SEARCHED:]):
-        yield history.shown(wanted, moment.at_ms)
-
-
-def _other_racks(
-    near: Sequence[Mapping[str, Racks]], known: Mapping[str, Sequence[frozenset[str]]]
-) -> Iterator[dict[str, Racks]]:
-    """With each choice of the racks that are `known` of partitions, as not known to the leader. A broker that restarts,
-    comes back or dies between two samples shows in none of them, so any may be among them."""
-    everything = sorted({rack for partitions in known.values() for racks in partitions for rack in racks})
-    if not everything:
-        return
-    for sample, unknown in product(near, _choices(everything)):
-        yield {
-            topic: tuple(known[topic][number] - unknown for number in range(len(partitions)))
-            for topic, partitions in sample.items()
-        }
-
-
-def _all_racks(near: Iterable[Mapping[str, Racks]]) -> dict[str, list[frozenset[str]]]:
-    """For each partition the racks that any of the samples shows."""
-    known: dict[str, list[frozenset[str]]] = {}
-    for sample in near:
-        for topic, partitions in sample.items():
-            merged = known.setdefault(topic, [])
-            merged += [frozenset()] * (len(partitions) - len(merged))
-            for number, racks in enumerate(partitions):
-                merged[number] |= racks
-    return known
-
-
-def _choices(racks: Sequence[str]) -> Iterator[frozenset[str]]:
-    sizes = range(len(racks)) if len(racks) <= MOST_COMBINED_RACKS else (0, 1, len(racks) - 1)
-    return map(frozenset, chain.from_iterable(combinations(racks, size) for size in sizes))
+    return (one.at_ms for one in reversed(before[-len(recent) - 1 :][-MOST_SEARCHED:]))
 
 
 def _mixed(

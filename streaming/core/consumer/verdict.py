@@ -4,7 +4,7 @@ samples before and around the record    match, explainable or unexplained
 counts that no sample tells             taken from the assignment itself: explainable, or not judged
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import assert_never
 
@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.core.consumer import guessed_counts, leaders_re
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.foreign_orders import foreign_orders
+from rebalance_monitor.streaming.core.consumer.given_numbers import given_numbers
 from rebalance_monitor.streaming.core.consumer.leaders_release import Writers
 from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
 from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
@@ -67,18 +68,16 @@ def judge(
             return sticky_verdict.judge(body, members, observed, view, others, library)
         return _judged(plain, members, observed, view, others, version)
 
-    highest: dict[str, int] = {}
-    for topic, number in (partition for share in observed.values() for partition in share):
-        highest[topic] = max(number, highest.get(topic, 0))
-    numbers = topic_views.GivenNumbers(highest, all_given=not sticky)
+    numbers = given_numbers(assignor or "", members, observed)
+    racked = any(member.rack for member in members)
     verdict = None
-    if current is not None and not _no_sample_fits(history, wanted, numbers):
-        verdict = by(current, topic_views.others(history, wanted, at_ms, numbers))
+    if current is not None and not _no_sample_fits(history, wanted, numbers.given.keys(), sticky=sticky):
+        verdict = by(current, topic_views.others(history, wanted, at_ms, numbers, racked=racked))
     if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
         return verdict
-    given = numbers.highest.keys()
+    given = numbers.given.keys()
     unsure = topic_views.unsure(history, wanted, at_ms) & given
-    near = _later(history, wanted, at_ms, numbers) if current is None else ()
+    near = _later(history, wanted, at_ms, given) if current is None else ()
     guesses = _guesses(near, current, guessed_counts.guessed(observed, members, unsure))
     verdict = _by_a_guess(by, guesses, unsure) or verdict
     never = {topic for topic in unsure if not history.ever(topic)}
@@ -102,19 +101,17 @@ def surely_rests_on_samples(history: TopicHistory, body: GroupGeneration, read: 
     return any(not history.ever(topic) for topic in wanted & given)
 
 
-def _no_sample_fits(history: TopicHistory, wanted: Sequence[str], given: topic_views.GivenNumbers) -> bool:
+def _no_sample_fits(history: TopicHistory, wanted: Sequence[str], given: Set[str], *, sticky: bool) -> bool:
     """Whether no sample can show what the leader knew: partitions were given of a topic that none of them shows. Sticky
     leaders may keep what they do not know any more, so of theirs only samples without any of the topics say so."""
-    if given.all_given:
-        return any(topic in given.highest and not history.ever(topic) for topic in wanted)
-    return bool(given.highest) and not any(history.ever(topic) for topic in wanted)
+    if not sticky:
+        return any(topic in given and not history.ever(topic) for topic in wanted)
+    return bool(given) and not any(history.ever(topic) for topic in wanted)
 
 
-def _later(
-    history: TopicHistory, wanted: Sequence[str], at_ms: int, given: topic_views.GivenNumbers
-) -> Iterable[TopicRacks]:
+def _later(history: TopicHistory, wanted: Sequence[str], at_ms: int, given: Set[str]) -> Iterable[TopicRacks]:
     """What samples after the record show; nothing where none of them can be right."""
-    if given.highest and not any(map(history.ever, wanted)):
+    if given and not any(map(history.ever, wanted)):
         return ()
     return topic_views.near(history, wanted, at_ms)
 
@@ -222,7 +219,7 @@ def _compared(
     name = assignor.name
     if result == observed:
         return Verdict(grade=Grade.MATCH, assignor=name, expected=expected)
-    other = next((one for one, share in observed.items() if set(result[one]) != set(share)), None)
+    other = next((one for one, share in observed.items() if sorted(result[one]) != sorted(share)), None)
     if other is None:
         return Verdict(grade=Grade.EXPLAINABLE, assignor=name, reason=sticky_verdict.OTHER_ORDER, expected=expected)
     reason = Reason(ReasonKind.OTHER_ANSWER, f"{other} was {sticky_verdict.OTHER_SETS}")
