@@ -1,9 +1,10 @@
-"""What may be wrong with a KIP-848 or Streams group: the laws by name, one that is broken, and one that soon may be."""
+"""What may be wrong with a KIP-848 or Streams group: the laws by name, and one that is broken."""
 
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from rebalance_monitor.streaming.core.epochs.units import NONE, Units
+from rebalance_monitor.streaming.core.targets.breaches import TargetBreach
 
 
 class Law(Enum):
@@ -42,24 +43,8 @@ class Law(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breach:
-    """A law that is broken. `member` where one is concerned; `partitions` where some are: of a Streams group, tasks."""
+class Breach(TargetBreach):
+    """A law that is broken. `partitions` where some are concerned: of a Streams group, tasks."""
 
     law: Law
-    member: str | None = None
     partitions: Units = NONE
-    waited_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Deadline:
-    """A law about time that something may break: since when it lasts (ms), and how long it may."""
-
-    since_ms: int
-    patience_ms: int
-    breach: Breach
-
-    @property
-    def due_ms(self) -> int:
-        """The first moment at which the law is broken."""
-        return self.since_ms + self.patience_ms + 1

@@ -5,8 +5,7 @@ partition counts are not (since 4.1), so they come in as `topics`. What is not k
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from rebalance_monitor.assignors.broker import range_assignor, uniform
@@ -17,10 +16,10 @@ from rebalance_monitor.assignors.broker.model import (
     Outcome,
     Release,
 )
-from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import ConsumerMember
-from rebalance_monitor.streaming.core.epochs.group import PARTS, EpochGroup, StatedPart, take
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.targets.expected import Comparison, compared
+from rebalance_monitor.streaming.core.targets.operation import Computed
 
 DEFAULT_ASSIGNOR = "uniform"
 _ASSIGNORS: Mapping[str, Callable[..., Outcome]] = {"uniform": uniform.assign, "range": range_assignor.assign}
@@ -45,44 +44,14 @@ def _named(group: EpochGroup) -> list[str]:
     return [name for name in named if name is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class Computed:
-    """A target that an operation brought: the group just before the records of members' targets, and just after the
-    record of its epoch, which is the record number `at` of the operation. `converted`: a conversion from the classic
-    protocol brought it, so no assignor of the broker computed it."""
-
-    before: EpochGroup
-    after: EpochGroup
-    at: int = 0
-    converted: bool = False
+def converted(computed: Computed[EpochGroup]) -> bool:
+    """Whether a conversion from the classic protocol brought the target, so that no assignor of the broker computed it:
+    it brings members of the classic protocol alone, and the first target."""
+    members = computed.after.members.values()
+    return computed.before.assignment_epoch is None and all(one.classic is not None for one in members)
 
 
-def targets_of(group: EpochGroup, records: Sequence[GroupRecord], at_ms: int) -> list[Computed]:
-    """The targets that one operation brings to `group`; several batches may share a timestamp.
-
-    A replaced static member is given its predecessor's target by records of their own; those of a computed target stand
-    right before the record of its epoch. A conversion brings members of the classic protocol alone, and the first
-    target.
-    """
-    found = []
-    before = group
-    for at, record in enumerate(records):
-        part = PARTS.get(record.type)
-        if part is not StatedPart.TARGET:
-            after = take(group, record, at_ms)
-            if part is StatedPart.ASSIGNED and record.value is not None:
-                found.append(Computed(before, after, at, group.assignment_epoch is None and _all_classic(after)))
-            before = group = after
-        else:
-            group = take(group, record, at_ms)
-    return found
-
-
-def _all_classic(group: EpochGroup) -> bool:
-    return all(one.classic is not None for one in group.members.values())
-
-
-def assignor_input(computed: Computed, topics: Mapping[str, BrokerTopic]) -> BrokerGroup | None:
+def assignor_input(computed: Computed[EpochGroup], topics: Mapping[str, BrokerTopic]) -> BrokerGroup | None:
     """What the assignor was given; None if a member's subscription is not known."""
     members = []
     for name, member in computed.after.members.items():
@@ -102,14 +71,16 @@ def assignor_input(computed: Computed, topics: Mapping[str, BrokerTopic]) -> Bro
     return BrokerGroup(members=tuple(members), topics=topics)
 
 
-def run(computed: Computed, topics: Mapping[str, BrokerTopic], assignor: str, release: Release) -> Outcome | None:
+def run(
+    computed: Computed[EpochGroup], topics: Mapping[str, BrokerTopic], assignor: str, release: Release
+) -> Outcome | None:
     """What the assignor gives for the members in the order of the view; None if the input is not known."""
     group = assignor_input(computed, topics)
     return None if group is None else _ASSIGNORS[assignor](group, release=release)
 
 
 def explained(
-    computed: Computed,
+    computed: Computed[EpochGroup],
     topics: Mapping[str, BrokerTopic],
     assignor: str,
     release: Release,

@@ -5,15 +5,16 @@ of the task's number. Copies read changelogs alone.
 """
 
 from collections.abc import Iterable
+from functools import cache
 
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs import tasks
 from rebalance_monitor.streaming.core.epochs.group import CONSUMER, STREAMS
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tasks_published import Reads, share_of
-from rebalance_monitor.streaming.core.epochs.topics import name_of
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, RoleTask, partitions_in, tasks_in
 from rebalance_monitor.streaming.core.fold.lifecycle import Holdings
+from rebalance_monitor.streaming.core.targets.topics import naming
 
 
 def holdings_of(state: EpochsState, history: TopicHistory) -> Holdings | None:
@@ -29,8 +30,8 @@ def holdings_of(state: EpochsState, history: TopicHistory) -> Holdings | None:
     if group.kind == STREAMS:
         return _of_streams(state, history, busy_ms)
     held = {member: sorted(partitions_in(one.assigned())) for member, one in sorted(group.members.items())}
-    names = {topic: name_of(topic, group, history) for topic in {topic for all_ in held.values() for topic, _ in all_}}
-    members = {member: tuple(f"{names[topic]}-{number}" for topic, number in all_) for member, all_ in held.items()}
+    name_of = cache(naming(history, group))
+    members = {member: tuple(f"{name_of(topic)}-{number}" for topic, number in all_) for member, all_ in held.items()}
     return Holdings(members, group.assignment_ms, busy_ms)
 
 

@@ -8,13 +8,13 @@ Source: docs/protocol/coordinator-log.md, sections 6.4 and 7.1.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
-from rebalance_monitor.streaming.core.epochs.breaches import Breach, Deadline, Law
+from rebalance_monitor.streaming.core.epochs.breaches import Breach, Law
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup
 from rebalance_monitor.streaming.core.epochs.member_laws import HEARTBEAT_MS
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, Units
+from rebalance_monitor.streaming.core.targets.breaches import Deadline
 from rebalance_monitor.streaming.core.targets.timing import SLACK_MS
 
 FIRST_TARGET_MS = 3_000
@@ -37,10 +37,10 @@ def overdue_findings(tally: EpochTally, now_ms: int) -> list[Breach]:
     if group.epoch is None:
         return []
     members_ms = now_ms - group.ahead_ms
-    found = [_late(one, members_ms) for one in _deadlines(tally, members_ms)]
+    found = [one.late(members_ms) for one in _deadlines(tally, members_ms)]
     due = no_target(tally)
     if due is not None and due.due_ms <= now_ms:
-        found.append(_late(due, now_ms))
+        found.append(due.late(now_ms))
     return _in_order(tally, found)
 
 
@@ -141,7 +141,7 @@ def waiting_patience_ms(tally: EpochTally) -> int | None:
     return 2 * longest_ms + silent_ms + HEARTBEAT_MS + SLACK_MS
 
 
-def no_target(tally: EpochTally) -> Deadline | None:
+def no_target(tally: EpochTally) -> Deadline[Breach] | None:
     """Law 10: a target follows a new group epoch as soon as a member asks, which one of them does in time or is
     removed. Its time is the group's."""
     group, asks_ms = tally.group, min(tally.asking, default=None)
@@ -151,7 +151,7 @@ def no_target(tally: EpochTally) -> Deadline | None:
     return Deadline(group.epoch_ms, asks_ms + delay_ms + SLACK_MS, Breach(law=Law.NO_TARGET))
 
 
-def _deadlines(tally: EpochTally, members_ms: int) -> Iterator[Deadline]:
+def _deadlines(tally: EpochTally, members_ms: int) -> Iterator[Deadline[Breach]]:
     """What members have not kept by this time of theirs."""
     for name in tally.dues.until(members_ms):
         deadline = tally.facts[name].deadline
@@ -165,10 +165,6 @@ def _deadlines(tally: EpochTally, members_ms: int) -> Iterator[Deadline]:
         missing = facts.wanted - facts.member.assigned()
         breach = Breach(law=Law.WAITING_LONG, member=name, partitions=missing)
         yield Deadline(facts.waits_since_ms or 0, patience_ms, breach)
-
-
-def _late(deadline: Deadline, now_ms: int) -> Breach:
-    return replace(deadline.breach, waited_ms=now_ms - deadline.since_ms)
 
 
 def _in_order(tally: EpochTally, found: Iterable[Breach]) -> list[Breach]:

@@ -13,6 +13,7 @@ from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.holdings import holdings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
+from rebalance_monitor.streaming.core.fold import missing_members
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, Session
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED
 from rebalance_monitor.streaming.core.incidents.notice import Output
@@ -53,39 +54,36 @@ class EpochsLifecycle(NoTopics):
         return dumps(replace(state, begun=(), trusted=False, underway=None, cause=(), left={}, missed=NOBODY_MISSED))
 
 
-class EpochsSession(TargetsSession[EpochsState]):
+class EpochsSession(TargetsSession[EpochsState, EpochTally]):
     """One such group in one call of the fold."""
 
-    def __init__(self, view: GroupView, state: EpochsState) -> None:
-        super().__init__(view, state)
-        self._tally: EpochTally | None = None
+    laws = operation.LAWS
 
     def blank(self) -> EpochsState:
         """Nobody and nothing."""
         return EpochsState()
 
-    def close(self) -> tuple[EpochsState, Sequence[Output]]:
+    def tally_of(self, state: EpochsState) -> EpochTally:
+        """The sums over the members."""
+        return EpochTally(state.view, session_ms(self.view))
+
+    def close(self) -> tuple[EpochsState, EpochTally, Sequence[Output]]:
         """What the coordinator did."""
-        state, self._tally, outputs = operation.closed(self.view, self.state, self._tallied())
-        return state, outputs
+        return operation.closed(self.view, self.state, self.tally())
 
     def shifted(self, by_ms: int) -> EpochsState:
         """What lasts, moved."""
-        tally, state = self._tallied(), timing.shifted(self.state, by_ms)
-        self._tally = tally.after(state.view, ())
-        return state
-
-    def settled(self) -> EpochsState:
-        """The same with each member's times as they are."""
-        return timing.settled(self.state)
+        return timing.shifted(self.state, by_ms)
 
     def overdue(self, at_ms: int, *, historic: bool) -> tuple[EpochsState, Sequence[Output]]:
-        """The laws about time."""
-        return operation.fired(self.view, self.state, self._tallied(), at_ms, historic=historic)
+        """The laws about time, and static members that did not come back."""
+        state, outputs = super().overdue(at_ms, historic=historic)
+        missed, told = missing_members.fired(self.view, state.missed, at_ms, historic=historic)
+        return replace(state, missed=missed), [*outputs, *told]
 
     def due_ms(self) -> int | None:
         """When something has lasted too long."""
-        return timing.due_ms(self.view, self.state, self._tallied())
+        return timing.due_ms(self.view, self.state, self.tally())
 
     def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
         """A record of the moment that was begun, or of a kind that is only counted."""
@@ -122,12 +120,6 @@ class EpochsSession(TargetsSession[EpochsState]):
         return (
             over and deletes and not self.state.begun and not left.members and replace(left, ahead_ms=0) == EpochGroup()
         )
-
-    def _tallied(self) -> EpochTally:
-        """The sums over the members as they are."""
-        if self._tally is None or self._tally.group is not self.state.view:
-            self._tally = EpochTally(self.state.view, session_ms(self.view))
-        return self._tally
 
     def begin_life(self) -> None:
         """Nothing is known of anybody. Who is known by the id alone goes on to be."""

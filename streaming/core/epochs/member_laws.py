@@ -7,8 +7,9 @@ to which the group's `ahead_ms` is to be added. Source: docs/protocol/coordinato
 from collections.abc import Iterator
 
 from rebalance_monitor.schemas.group_values import MemberState
-from rebalance_monitor.streaming.core.epochs.breaches import Breach, Deadline, Law
+from rebalance_monitor.streaming.core.epochs.breaches import Breach, Law
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
+from rebalance_monitor.streaming.core.targets.breaches import Deadline
 from rebalance_monitor.streaming.core.targets.timing import SLACK_MS
 
 HEARTBEAT_MS = 5_000
@@ -24,7 +25,7 @@ def breaches_of(group: EpochGroup, name: str, member: MemberView) -> Iterator[Br
         yield from unreleased_holds_all(group, name, member)
 
 
-def deadline_of(group: EpochGroup, name: str, member: MemberView, session_ms: int) -> Deadline | None:
+def deadline_of(group: EpochGroup, name: str, member: MemberView, session_ms: int) -> Deadline[Breach] | None:
     """The law about time that the member breaks if it goes on as it is, without waiting for others."""
     if member.away:
         return None
@@ -41,7 +42,7 @@ def epoch_order(group: EpochGroup, name: str, member: MemberView) -> Iterator[Br
 
 def stable_unlike_target(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:
     """Law 4: a stable member at the assignment epoch holds its target; less, while a new target is due."""
-    if member.state is not MemberState.STABLE or member.epoch != group.assignment_epoch:
+    if not group.arrived(member):
         return
     held, wanted = member.assigned(), member.wanted()
     if held != wanted and not (group.behind and held < wanted):
@@ -64,7 +65,7 @@ def unreleased_holds_all(group: EpochGroup, name: str, member: MemberView) -> It
         yield Breach(law=Law.UNRELEASED_HOLDS_ALL, member=name, partitions=held - wanted)
 
 
-def stuck_revoking(name: str, member: MemberView) -> Deadline | None:
+def stuck_revoking(name: str, member: MemberView) -> Deadline[Breach] | None:
     """Law 7: nobody revokes for longer than its rebalance time-out; then the broker removes it."""
     if member.metadata is None or member.epoch_since_ms is None:
         return None
@@ -73,16 +74,11 @@ def stuck_revoking(name: str, member: MemberView) -> Deadline | None:
     return Deadline(member.epoch_since_ms, patience_ms, found)
 
 
-def lagging(group: EpochGroup, name: str, member: MemberView, session_ms: int) -> Deadline | None:
+def lagging(group: EpochGroup, name: str, member: MemberView, session_ms: int) -> Deadline[Breach] | None:
     """Law 8: who is not revoking moves to a new epoch when it next asks, or the broker removes it."""
-    if member.state is None or member.epoch is None or group.assignment_epoch is None:
+    since_ms, patient_ms = group.lags_since_ms(member), asks_ms(member, session_ms)
+    if since_ms is None or patient_ms is None:
         return None
-    patient_ms = asks_ms(member, session_ms)
-    if member.epoch >= group.assignment_epoch or patient_ms is None:
-        return None
-    if member.heard_ms is None or group.assignment_ms is None:
-        return None
-    since_ms = max(member.heard_ms, group.assignment_ms - group.ahead_ms)
     return Deadline(since_ms, patient_ms + SLACK_MS, Breach(law=Law.LAGGING, member=name))
 
 

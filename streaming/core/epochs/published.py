@@ -7,7 +7,6 @@ from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.epochs import tasks, tasks_published, units
 from rebalance_monitor.streaming.core.epochs.causes import named
 from rebalance_monitor.streaming.core.epochs.chains import waiting_for
-from rebalance_monitor.streaming.core.epochs.expected import Computed
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.tasks_published import Reads
 from rebalance_monitor.streaming.core.epochs.units import Units
@@ -23,6 +22,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Verdict,
 )
 from rebalance_monitor.streaming.core.targets import published as partitions
+from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.published import UNKNOWN, NameOf
 
 STREAMS_WORDS: Mapping[MemberState, str] = {
@@ -34,7 +34,7 @@ STREAMS_WORDS: Mapping[MemberState, str] = {
 
 def generation_of(
     view: GroupView,
-    target: Computed,
+    target: Computed[EpochGroup],
     *,
     source: Source,
     at_ms: int,

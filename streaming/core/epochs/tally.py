@@ -1,30 +1,28 @@
 """The members of a KIP-848 or Streams group with the sums that its laws ask for (`targets.tally`)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.epochs import units
-from rebalance_monitor.streaming.core.epochs.breaches import Breach, Deadline
+from rebalance_monitor.streaming.core.epochs.breaches import Breach
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
 from rebalance_monitor.streaming.core.epochs.member_laws import asks_ms, breaches_of, deadline_of
 from rebalance_monitor.streaming.core.epochs.units import ROLES, WARM_UP, HeldUnit, RoleTask, Units
-from rebalance_monitor.streaming.core.targets.coverage import Coverage
+from rebalance_monitor.streaming.core.targets.breaches import Deadline
 from rebalance_monitor.streaming.core.targets.sums import Dues, Times
-from rebalance_monitor.streaming.core.targets.tally import Tally
+from rebalance_monitor.streaming.core.targets.tally import Tally, TargetFacts
 
 
-@dataclass(frozen=True, slots=True)
-class MemberFacts:
-    """One member: what it holds and should hold, the topics it subscribes to, what it breaks by itself, and when."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberFacts(TargetFacts):
+    """One member, with what it holds, what it breaks by itself, and when it asks for a target."""
 
     member: MemberView
-    arrived: bool
     held: Units
     wanted: Units
-    names: frozenset[str]
     breaches: tuple[Breach, ...]
-    deadline: Deadline | None
+    deadline: Deadline[Breach] | None
     asks_ms: int | None
 
     @property
@@ -62,26 +60,20 @@ class Copies:
         )
 
 
-class EpochTally(Tally[EpochGroup, MemberView, MemberFacts]):
-    """`held` and `wanted`: what one member alone may hold; `warming`: tasks that are to warm up; `unknown`: members
-    without metadata; `late`: those that are not at the newest target; `timeouts` and `sessions`: the time-outs (ms) of
-    members and of those that speak the classic protocol; `asking`: after how long (ms) those that are there ask for a
-    target; `broken`: who breaks a law by itself; `dues` and `waits`: deadlines, and since when members wait."""
+class EpochTally(Tally[EpochGroup, MemberFacts, Breach]):
+    """`held` and `wanted`: what one member alone may hold; `warming`: tasks that are to warm up; `away`: static members
+    that left for a while; `timeouts` and `sessions`: the time-outs (ms) of members and of those that speak the classic
+    protocol; `asking`: after how long (ms) those that are there ask for a target; `broken`: who breaks a law by itself;
+    `waits`: since when members wait."""
 
     def __init__(self, group: EpochGroup, session_ms: int) -> None:
         self.held, self.wanted, self.warming = Times[HeldUnit](), Times[HeldUnit](), Times[RoleTask]()
         self.copies_held, self.copies_wanted = Copies(), Copies()
-        self.names = Times[str]()
-        self.unknown, self.late, self.away = set[str](), set[str](), set[str]()
+        self.away = set[str]()
         self.timeouts, self.sessions, self.asking = Times[int](), Times[int](), Times[int]()
         self.broken: dict[str, tuple[Breach, ...]] = {}
-        self.dues, self.waits = Dues(), Dues()
-        self.coverage = Coverage[Breach]()
+        self.waits = Dues()
         super().__init__(group, session_ms)
-
-    def members_of(self, group: EpochGroup) -> Mapping[str, MemberView]:
-        """The members by their ids."""
-        return group.members
 
     def frame_of(self, group: EpochGroup) -> object:
         """The epochs, what names stand for, and what there is to share out."""
@@ -89,11 +81,12 @@ class EpochTally(Tally[EpochGroup, MemberView, MemberFacts]):
         epochs = (group.epoch is None, group.assignment_epoch, computed_ms, group.behind)
         return (group.kind, epochs, group.regexes, group.topics, group.topology)
 
-    def facts_of(self, name: str, member: MemberView) -> MemberFacts:
+    def facts_of(self, name: str) -> MemberFacts:
         """What is known of a member at these epochs."""
-        group = self.group
+        group, member = self.group, self.group.members[name]
         return MemberFacts(
             member=member,
+            known=member.metadata is not None,
             arrived=group.arrived(member),
             held=member.held(),
             wanted=member.wanted(),
@@ -105,6 +98,7 @@ class EpochTally(Tally[EpochGroup, MemberView, MemberFacts]):
 
     def add(self, name: str, facts: MemberFacts) -> None:
         """A member with these facts belongs to the sums."""
+        super().add(name, facts)
         member, metadata = facts.member, facts.member.metadata
         self.held.add(units.alone(facts.held))
         self.wanted.add(units.alone(facts.wanted))
@@ -112,28 +106,22 @@ class EpochTally(Tally[EpochGroup, MemberView, MemberFacts]):
         if member.process is not None:
             self.copies_held.add(member.process, units.tasks_in(facts.held))
             self.copies_wanted.add(member.process, units.tasks_in(facts.wanted))
-        self.names.add(facts.names)
-        if metadata is None:
-            self.unknown.add(name)
-        else:
+        if metadata is not None:
             self.timeouts.add([metadata.rebalance_timeout_ms])
         if member.classic is not None:
             self.sessions.add([member.classic.session_timeout_ms])
-        if not facts.arrived:
-            self.late.add(name)
         if member.away:
             self.away.add(name)
         if facts.asks_ms is not None:
             self.asking.add([facts.asks_ms])
         if facts.breaches:
             self.broken[name] = facts.breaches
-        if facts.deadline is not None:
-            self.dues.add(facts.deadline.due_ms, name)
         if facts.waits_since_ms is not None:
             self.waits.add(facts.waits_since_ms, name)
 
     def drop(self, name: str, facts: MemberFacts) -> None:
         """It does not any more."""
+        super().drop(name, facts)
         member, metadata = facts.member, facts.member.metadata
         self.held.drop(units.alone(facts.held))
         self.wanted.drop(units.alone(facts.wanted))
@@ -141,35 +129,21 @@ class EpochTally(Tally[EpochGroup, MemberView, MemberFacts]):
         if member.process is not None:
             self.copies_held.drop(member.process, units.tasks_in(facts.held))
             self.copies_wanted.drop(member.process, units.tasks_in(facts.wanted))
-        self.names.drop(facts.names)
         if metadata is not None:
             self.timeouts.drop([metadata.rebalance_timeout_ms])
         if member.classic is not None:
             self.sessions.drop([member.classic.session_timeout_ms])
-        for names in (self.unknown, self.late, self.away):
-            names.discard(name)
+        self.away.discard(name)
         if facts.asks_ms is not None:
             self.asking.drop([facts.asks_ms])
         self.broken.pop(name, None)
-        if facts.deadline is not None:
-            self.dues.drop(facts.deadline.due_ms, name)
         if facts.waits_since_ms is not None:
             self.waits.drop(facts.waits_since_ms, name)
-
-    def changed(self, before: MemberFacts | None, after: MemberFacts | None) -> None:
-        """What no target holds is another question where targets or subscriptions are others."""
-        if _asked(before) != _asked(after):
-            self.coverage = Coverage()
 
     @property
     def reached(self) -> bool:
         """Whether every present member is stable at the epoch of the newest target."""
         return self.late <= self.away
-
-    @property
-    def converged(self) -> bool:
-        """Whether no newer target is due either."""
-        return not self.group.behind and self.reached
 
     @property
     def ready(self) -> bool:
@@ -178,7 +152,3 @@ class EpochTally(Tally[EpochGroup, MemberView, MemberFacts]):
         if self.group.topics_there is not None:
             return self.group.topics_there
         return self.group.behind or any(facts.wanted for facts in self.facts.values())
-
-
-def _asked(facts: MemberFacts | None) -> object:
-    return None if facts is None else (facts.wanted, facts.names, facts.member.metadata is None)

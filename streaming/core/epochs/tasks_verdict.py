@@ -22,13 +22,14 @@ from rebalance_monitor.assignors.broker.streams_model import (
 from rebalance_monitor.schemas.streams_values import Tasks
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs import tasks
-from rebalance_monitor.streaming.core.epochs.expected import Computed
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.tasks import TopologyView
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, NONE, STANDBY, Units
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.targets.expected import OVERTAKEN, Comparison, orders_to_try
+from rebalance_monitor.streaming.core.targets.operation import Computed
 
 ASSIGNOR = "sticky"
 STANDBYS = "num.standby.replicas"
@@ -65,7 +66,7 @@ class TasksVerdict:
 
 
 def judge(
-    computed: Computed, settings: StreamsSettings, history: TopicHistory, at_ms: int, *, trusted: bool
+    computed: Computed[EpochGroup], settings: StreamsSettings, history: TopicHistory, at_ms: int, *, trusted: bool
 ) -> TasksVerdict:
     """The verdict on one target. `trusted`: every record of the group before it was read."""
     group = computed.after
@@ -120,7 +121,7 @@ def _has_state(view: TopologyView) -> bool:
     return any(one.stateful for one in view.subtopologies or ())
 
 
-def _releases(computed: Computed) -> Iterator[tuple[str, Release, Reason | None]]:
+def _releases(computed: Computed[EpochGroup]) -> Iterator[tuple[str, Release, Reason | None]]:
     """The releases that can have computed the target. Only from 4.2 on the record of the group has tagged fields."""
     group = computed.after
     yield *BY_LOAD, None
@@ -128,7 +129,7 @@ def _releases(computed: Computed) -> Iterator[tuple[str, Release, Reason | None]
         yield *BY_PAIRS, EARLY_ACCESS
 
 
-def _counts(computed: Computed, settings: StreamsSettings) -> list[StandbyCount]:
+def _counts(computed: Computed[EpochGroup], settings: StreamsSettings) -> list[StandbyCount]:
     """How many standbys a task with state may have, the likeliest number first."""
     stated = standbys_of(computed.after.configs)
     if stated is not None:
@@ -147,7 +148,7 @@ def _counts(computed: Computed, settings: StreamsSettings) -> list[StandbyCount]
 
 
 def _answer(
-    computed: Computed, view: TopologyView, standbys: int, release: Release, assumptions: int
+    computed: Computed[EpochGroup], view: TopologyView, standbys: int, release: Release, assumptions: int
 ) -> tuple[Comparison, dict[str, Units] | None]:
     """How the target compares with what is computed from this view, and what is computed; one of so many assumptions,
     which share what may be tried. Where the assignor itself chose among equals, other orders tell nothing more."""
@@ -178,7 +179,7 @@ def _group(members: tuple[StreamsMember, ...], parts: tuple[Subtopology, ...], s
     return StreamsGroup(members=members, subtopologies=parts, standby_replicas=standbys)
 
 
-def _members(computed: Computed) -> list[StreamsMember]:
+def _members(computed: Computed[EpochGroup]) -> list[StreamsMember]:
     """The members with the tasks of their targets before."""
     found = []
     for name, member in computed.after.members.items():

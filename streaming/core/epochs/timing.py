@@ -8,6 +8,7 @@ time-outs.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 from rebalance_monitor.streaming.core.epochs import laws, tasks, topics
 from rebalance_monitor.streaming.core.epochs.breaches import Breach
@@ -21,19 +22,16 @@ from rebalance_monitor.streaming.core.targets.topics import sampled, turns_ms
 
 def due_ms(view: GroupView, state: EpochsState, tally: EpochTally) -> int | None:
     """When the next deadline passes that was not told yet; None while nothing is sure."""
-    if state.begun or not state.trusted or state.unsettled_ms is not None:
-        return None
-    uncovered_ms = _uncovered_due(view, state, tally)
-    times = [laws.next_due_ms(tally, state.fired_ms)]
-    times += [one for one in uncovered_ms if state.fired_ms is None or one > state.fired_ms]
-    times.append(state.missed.due_ms(view))
-    return min((one for one in times if one is not None), default=None)
+    uncovered_ms = _uncovered_due_ms(view, state, tally)
+    times = (timing.due_ms(state, partial(laws.next_due_ms, tally), uncovered_ms), state.missed.due_ms(view))
+    return min((one for one in times if one is not None), default=None) if state.sure else None
 
 
 def overdue(view: GroupView, state: EpochsState, tally: EpochTally, at_ms: int) -> Iterator[Breach]:
     """The laws about time that are broken at this time."""
     yield from laws.overdue_findings(tally, at_ms)
-    if any(due <= at_ms for due in _uncovered_due(view, state, tally)):
+    uncovered_ms = _uncovered_due_ms(view, state, tally)
+    if uncovered_ms is not None and uncovered_ms <= at_ms:
         yield from uncovered(view, tally, at_ms)
 
 
@@ -57,29 +55,10 @@ def uncovered(view: GroupView, tally: EpochTally, at_ms: int) -> list[Breach]:
     return tally.coverage.lacking(at_ms, lambda: turns_ms(history, names) if told is None else (), incomplete)
 
 
-def noted(view: GroupView, before: EpochsState, state: EpochsState, tally: EpochTally, at_ms: int) -> EpochsState:
-    """The state after a closed moment, with what waits to be told."""
-    return timing.noted(before, state, at_ms, behind=state.view.behind, lacking=lambda: uncovered(view, tally, at_ms))
-
-
 def shifted(state: EpochsState, by_ms: int) -> EpochsState:
     """The same by a clock that is so far ahead."""
-    if not by_ms:
-        return state
-    return replace(timing.shifted(state, by_ms), view=state.view.shifted(by_ms), missed=state.missed.moved(by_ms))
+    return replace(timing.shifted(state, by_ms), missed=state.missed.moved(by_ms)) if by_ms else state
 
 
-def settled(state: EpochsState) -> EpochsState:
-    """The same with the members' times moved on, as it is stored."""
-    view = state.view
-    if not view.ahead_ms:
-        return state
-    members = {name: member.shifted(view.ahead_ms) for name, member in view.members.items()}
-    return replace(state, view=replace(view, ahead_ms=0, members=members))
-
-
-def _uncovered_due(view: GroupView, state: EpochsState, tally: EpochTally) -> list[int]:
-    if state.uncovered_ms is None or state.view.behind:
-        return []
-    longest_ms = max(tally.timeouts, default=0)
-    return [state.uncovered_ms + longest_ms + timing.session_ms(view) + timing.COVERED_MS]
+def _uncovered_due_ms(view: GroupView, state: EpochsState, tally: EpochTally) -> int | None:
+    return timing.uncovered_due_ms(view, state, max(tally.timeouts, default=0))

@@ -1,17 +1,11 @@
 """Topics that the members of a KIP-848 group subscribe to, and what its targets show of them."""
 
 from rebalance_monitor.assignors.broker.model import BrokerTopic
-from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.units import partitions_in
 from rebalance_monitor.streaming.core.targets import topics
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
 from rebalance_monitor.streaming.core.targets.topics import Topics
-
-
-def name_of(topic: bytes, group: EpochGroup, history: TopicHistory) -> str:
-    """The topic's name; its id as Kafka prints it where nobody has told the name."""
-    return topics.name_of(topic, group.topics, history)
 
 
 def recorded(group: EpochGroup) -> dict[str, BrokerTopic] | None:

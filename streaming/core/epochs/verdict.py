@@ -12,12 +12,12 @@ from typing import assert_never
 from rebalance_monitor.assignors.broker.model import NEWEST, BrokerResult, Release
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs import expected, topics
-from rebalance_monitor.streaming.core.epochs.expected import Computed
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.units import partitions_in
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.targets.expected import OVERTAKEN, Comparison, flat_target
+from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.published import NameOf, share_of
 from rebalance_monitor.streaming.core.targets.topics import Topics, sampled
 
@@ -56,13 +56,15 @@ class _View:
     why: Reason | None = None
 
 
-def judge(computed: Computed, history: TopicHistory, at_ms: int, name_of: NameOf, *, trusted: bool) -> Verdict:
+def judge(
+    computed: Computed[EpochGroup], history: TopicHistory, at_ms: int, name_of: NameOf, *, trusted: bool
+) -> Verdict:
     """The verdict on one target. `trusted`: every record of the group before it was read."""
     group = computed.after
     named = expected.preferred(group)
     assignor = named[0] if len(named) == 1 else None
     known = [one for one in named if one in ERAS]
-    if computed.converted:
+    if expected.converted(computed):
         return _not_judged(None, CONVERTED)
     if not trusted:
         return _not_judged(assignor, RECORDS_MISSING)
@@ -88,7 +90,7 @@ def judge(computed: Computed, history: TopicHistory, at_ms: int, name_of: NameOf
 
 
 def _compared(
-    computed: Computed, named: Sequence[str], views: Sequence[_View], name_of: NameOf
+    computed: Computed[EpochGroup], named: Sequence[str], views: Sequence[_View], name_of: NameOf
 ) -> tuple[Verdict | None, Reason | None]:
     """The verdict, as far as any assignor could be run; and why a comparison cannot tell, where one cannot."""
     first: Verdict | None = None
@@ -170,7 +172,7 @@ def _explained(choice: _Choice, view: _View, group: EpochGroup, name_of: NameOf)
     return Verdict(grade=grade, assignor=choice.assignor, eras=(choice.era,), reason=why, expected=shares)
 
 
-def _unexplained(computed: Computed, view: _View, choice: _Choice, name_of: NameOf) -> Verdict:
+def _unexplained(computed: Computed[EpochGroup], view: _View, choice: _Choice, name_of: NameOf) -> Verdict:
     outcome = expected.run(computed, view.topics, choice.assignor, choice.release)
     members = computed.after.members
     wanted = {name: flat_target(outcome, name) for name in members} if isinstance(outcome, BrokerResult) else {}

@@ -22,8 +22,9 @@ from dataclasses import dataclass, replace
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence
-from rebalance_monitor.streaming.core.share.group import ASSIGNED, CURRENT, EPOCH, ShareGroup, ShareView, take
+from rebalance_monitor.streaming.core.share.group import PARTS, ShareGroup, ShareView
 from rebalance_monitor.streaming.core.targets.causes import members
+from rebalance_monitor.streaming.core.targets.stated import StatedPart
 
 CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"
 STATE_LEFT = "partitions with share state were in no target before: their topic was deleted, and its state was not yet"
@@ -44,13 +45,13 @@ def raises_of(group: ShareGroup, records: Sequence[GroupRecord], at_ms: int) -> 
     found = []
     before = group
     for at, record in enumerate(records):
-        earlier, group = group.epoch, take(group, record, at_ms)
-        if record.type == EPOCH and group.epoch is not None and group.epoch != earlier:
+        earlier, group, part = group.epoch, group.take(record, at_ms), PARTS.get(record.type)
+        if part is StatedPart.EPOCH and group.epoch is not None and group.epoch != earlier:
             found.append(Raised(before, group, at))
         name = record.member or ""
-        if record.type in (EPOCH, ASSIGNED):
+        if part in (StatedPart.EPOCH, StatedPart.ASSIGNED):
             before = group
-        elif record.type == CURRENT and record.value is not None and name in before.members:
+        elif part is StatedPart.CURRENT and record.value is not None and name in before.members:
             # What members hold ends an operation, and asks for nothing.
             before = replace(before, members={**before.members, name: group.members[name]})
     return found

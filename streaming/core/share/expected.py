@@ -4,42 +4,17 @@ Its assignor is `simple` (`assignors.broker.simple`). Members, subscriptions, pr
 partitions that may be assigned are all in the records.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 
 from rebalance_monitor.assignors.broker import simple
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, BrokerTopic, Outcome, Release
-from rebalance_monitor.schemas.group_records import GroupRecord
-from rebalance_monitor.streaming.core.share.group import ASSIGNED, TARGET, ShareGroup, take
+from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.targets.expected import Comparison, compared
+from rebalance_monitor.streaming.core.targets.operation import Computed
 
 
-@dataclass(frozen=True, slots=True)
-class ComputedShare:
-    """A target that a moment brought: the group just before its type-13 records, and just after the type-12 one, which
-    is the record number `at` of the moment."""
-
-    before: ShareGroup
-    after: ShareGroup
-    at: int = 0
-
-
-def targets_of(group: ShareGroup, records: Sequence[GroupRecord], at_ms: int) -> list[ComputedShare]:
-    """The targets that one moment brings to `group`; several batches may share a timestamp."""
-    found = []
-    before = group
-    for at, record in enumerate(records):
-        group = take(group, record, at_ms)
-        if record.type == TARGET:
-            continue
-        if record.type == ASSIGNED and record.value is not None:
-            found.append(ComputedShare(before, group, at))
-        before = group
-    return found
-
-
-def assignor_input(computed: ComputedShare, topics: Mapping[str, BrokerTopic]) -> BrokerGroup | None:
+def assignor_input(computed: Computed[ShareGroup], topics: Mapping[str, BrokerTopic]) -> BrokerGroup | None:
     """What the assignor was given; None if a member's subscription is not known."""
     members = []
     for name, member in computed.after.members.items():
@@ -53,7 +28,7 @@ def assignor_input(computed: ComputedShare, topics: Mapping[str, BrokerTopic]) -
 
 
 def run(
-    computed: ComputedShare, topics: Mapping[str, BrokerTopic], release: Release, java_version: int
+    computed: Computed[ShareGroup], topics: Mapping[str, BrokerTopic], release: Release, java_version: int
 ) -> Outcome | None:
     """What the assignor gives for the members in the order of the view; None if the input is not known."""
     group = assignor_input(computed, topics)
@@ -66,7 +41,7 @@ def run(
 
 
 def explained(
-    computed: ComputedShare,
+    computed: Computed[ShareGroup],
     topics: Mapping[str, BrokerTopic],
     release: Release,
     java_version: int,

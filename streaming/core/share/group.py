@@ -10,62 +10,81 @@ only once its share state was initialized, and writes down which are (type 15), 
 Source: KIP-932; docs/protocol/coordinator-log.md, sections 3.8 and 7.2.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from typing import Self, TypeVar
 
-from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.schemas.group_records import GroupRecord, Value
 from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,
-    ConsumerMember,
     Current,
     GroupEpoch,
-    MemberState,
     PartitionMetadata,
-    ResolvedRegex,
+    Partitions,
     ShareMember,
     ShareStates,
     Target,
 )
-from rebalance_monitor.schemas.streams_values import (
-    ResolvedTopics,
-    StreamsCurrent,
-    StreamsEpoch,
-    StreamsMember,
-    StreamsTarget,
-    Topology,
-)
-from rebalance_monitor.streaming.core.targets.group import PartitionsMember, TargetGroup, TopicPartition
+from rebalance_monitor.streaming.core.targets.group import TargetGroup, TargetMember, TopicPartition, flat
+from rebalance_monitor.streaming.core.targets.stated import OF_MEMBERS, StatedPart
 
-METADATA, MEMBER, EPOCH, ASSIGNED, TARGET, CURRENT, STATES = 9, 10, 11, 12, 13, 14, 15
+PARTS: Mapping[int, StatedPart] = {
+    9: StatedPart.METADATA,
+    10: StatedPart.MEMBER,
+    11: StatedPart.EPOCH,
+    12: StatedPart.ASSIGNED,
+    13: StatedPart.TARGET,
+    14: StatedPart.CURRENT,
+    15: StatedPart.SHARE_STATES,
+}
+"""By record type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShareView(PartitionsMember):
+class ShareView(TargetMember):
     """What the records say of one member."""
 
     metadata: ShareMember | None = None
+    target: Partitions | None = None
+    current: Current | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         """Topics that it subscribes to, as far as that is known."""
         return () if self.metadata is None else self.metadata.names
 
+    def assigned(self) -> frozenset[TopicPartition]:
+        """What it may consume."""
+        return frozenset() if self.current is None else flat(self.current.assigned)
+
+    def pending(self) -> frozenset[TopicPartition]:
+        """What it has to give up and may still consume."""
+        return frozenset() if self.current is None else flat(self.current.pending_revocation)
+
+    def wanted(self) -> frozenset[TopicPartition]:
+        """Its target."""
+        return flat(self.target or ())
+
+    def without(self, part: StatedPart) -> Self:
+        """The member after the tombstone of one of its records."""
+        match part:
+            case StatedPart.MEMBER:
+                return replace(self, metadata=None)
+            case StatedPart.TARGET:
+                return replace(self, target=None)
+            case _:
+                return self.without_current()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareGroup(TargetGroup):
-    """One group. `topics`: partition counts as the coordinator knew them (4.0); `states`: which partitions have share
-    state; `anew`: a partition got it since the newest target; `dated`: that target says when it was computed (4.3)."""
+    """One group. `states`: which partitions have share state; `anew`: a partition got it since the newest target;
+    `dated`: that target says when it was computed (4.3)."""
 
-    topics: PartitionMetadata | None = None
     states: ShareStates | None = None
     anew: bool = False
     dated: bool = False
     members: Mapping[str, ShareView] = field(default_factory=dict)
-
-    def arrived(self, member: ShareView) -> bool:
-        """Whether a member holds the newest target."""
-        return member.state is MemberState.STABLE and member.epoch == self.assignment_epoch
 
     @property
     def subscribed(self) -> tuple[str, ...]:
@@ -83,111 +102,62 @@ class ShareGroup(TargetGroup):
 
     def names(self) -> dict[bytes, str]:
         """Names of topics that the records tell, by id."""
-        told: dict[bytes, str] = {}
-        if self.topics is not None:
-            told |= {one.topic: one.name for one in self.topics.topics}
+        told = TargetGroup.names(self)
         if self.states is not None:
             told |= {one.topic: one.name for one in self.states.deleting}
             told |= {one.topic: one.name for one in (*self.states.initializing, *self.states.initialized)}
         return told
 
+    @staticmethod
+    def parts() -> Mapping[int, StatedPart]:
+        """What the records of such a group state, by their types."""
+        return PARTS
 
-def take_all(group: ShareGroup, records: Iterable[GroupRecord], at_ms: int) -> ShareGroup:
-    """The group after all records of one moment."""
-    for record in records:
-        group = take(group, record, at_ms)
-    return group
+    def take(self, record: GroupRecord, at_ms: int) -> Self:
+        """The group after one record; records of other groups change nothing."""
+        part, name = PARTS.get(record.type), record.member or ""
+        if part is None:
+            return self
+        if record.value is None:
+            return replace(self, states=None) if part is StatedPart.SHARE_STATES else self.without(part, name)
+        if part in OF_MEMBERS:
+            member = self.members.get(name, ShareView())
+            return self.told(name, _said(member, record.value, at_ms, self.ahead_ms))
+        return _stated(self, record.value, at_ms)
 
 
-def take(group: ShareGroup, record: GroupRecord, at_ms: int) -> ShareGroup:
-    """The group after one record; records of other groups change nothing."""
-    match record.value:
-        case None:
-            return _deleted(group, record)
-        case GroupEpoch(epoch=epoch, metadata_hash=topics_hash) if record.type == EPOCH:
+G = TypeVar("G", bound=ShareGroup)
+
+
+def _stated(group: G, value: Value, at_ms: int) -> G:
+    """The group after a record about itself."""
+    match value:
+        case GroupEpoch(epoch=epoch, metadata_hash=topics_hash):
             return replace(group.raised(epoch, at_ms), metadata_hash=topics_hash)
-        case AssignmentEpoch(epoch=epoch, at_ms=computed_ms) if record.type == ASSIGNED:
+        case AssignmentEpoch(epoch=epoch, at_ms=computed_ms):
             after = group.computed(epoch, at_ms if computed_ms is None else computed_ms)
             return replace(after, dated=computed_ms is not None, anew=False)
-        case PartitionMetadata() as topics if record.type == METADATA:
+        case PartitionMetadata() as topics:
             return replace(group, topics=topics)
         case ShareStates() as states:
             after = replace(group, states=states)
             return replace(after, anew=group.anew or bool(_flat(after) - _flat(group)))
-        case ShareMember() as metadata:
-            return _changed(group, record, replace(_member(group, record), metadata=metadata))
-        case Target(partitions=partitions) if record.type == TARGET:
-            return _changed(group, record, replace(_member(group, record), target=partitions))
-        case Current() as current if record.type == CURRENT:
-            return _changed(group, record, _member(group, record).moved(current, at_ms, group.ahead_ms))
-        case GroupEpoch() | AssignmentEpoch() | PartitionMetadata() | Target() | Current():
-            return group  # of another kind of group
-        case ConsumerMember() | ResolvedRegex() | StreamsEpoch() | StreamsMember() | StreamsTarget():
-            return group
-        case StreamsCurrent() | Topology() | ResolvedTopics():
-            return group
         case _:
-            assert_never(record.value)
+            return group
+
+
+def _said(member: ShareView, value: Value, at_ms: int, ahead_ms: int) -> ShareView:
+    """The member after a record about it, in a group with this `ahead_ms`."""
+    match value:
+        case ShareMember() as metadata:
+            return replace(member, metadata=metadata)
+        case Target(partitions=partitions):
+            return replace(member, target=partitions)
+        case Current() as current:
+            return member.moved(current, at_ms, ahead_ms)
+        case _:
+            return member
 
 
 def _flat(group: ShareGroup) -> frozenset[TopicPartition]:
     return frozenset((topic, number) for topic, numbers in group.initialized().items() for number in numbers)
-
-
-def _member(group: ShareGroup, record: GroupRecord) -> ShareView:
-    return group.members.get(record.member or "", ShareView())
-
-
-def _changed(group: ShareGroup, record: GroupRecord, member: ShareView) -> ShareGroup:
-    return replace(group, members={**group.members, record.member or "": member})
-
-
-def _deleted(group: ShareGroup, record: GroupRecord) -> ShareGroup:
-    match record.type:
-        case 11:
-            return ShareGroup()
-        case 9:
-            return replace(group, topics=None)
-        case 12:
-            return replace(group, assignment_epoch=None, assignment_ms=None)
-        case 15:
-            return replace(group, states=None)
-        case 10 | 13 | 14:
-            return _without(group, record)
-        case _:
-            return group
-
-
-def _without(group: ShareGroup, record: GroupRecord) -> ShareGroup:
-    name = record.member or ""
-    if name not in group.members:
-        return group
-    member = group.members[name]
-    match record.type:
-        case 10:
-            member = replace(member, metadata=None)
-        case 13:
-            member = replace(member, target=None)
-        case _:
-            member = member.without_current()
-    if member != ShareView():
-        return _changed(group, record, member)
-    return replace(group, members={one: view for one, view in group.members.items() if one != name})
-
-
-def changed_by(records: Iterable[GroupRecord], group: ShareGroup) -> set[str]:
-    """Members that may be others after these records, of those in the group before and of new ones."""
-    changed: set[str] = set()
-    for record in records:
-        if record.type in (MEMBER, TARGET, CURRENT):
-            changed.add(record.member or "")
-        elif record.type == EPOCH and record.value is None:
-            changed |= group.members.keys()
-    return changed
-
-
-def among(group: ShareGroup, names: Collection[str]) -> ShareGroup:
-    """The group as if these were its only members, in their order."""
-    if len(names) < 2:
-        return replace(group, members={name: group.members[name] for name in names if name in group.members})
-    return replace(group, members={name: member for name, member in group.members.items() if name in names})

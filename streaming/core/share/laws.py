@@ -7,12 +7,12 @@ Source: docs/protocol/coordinator-log.md, section 7.2.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from rebalance_monitor.streaming.core.share import catalogue
-from rebalance_monitor.streaming.core.share.breaches import ShareBreach, ShareDeadline
+from rebalance_monitor.streaming.core.share.breaches import ShareBreach
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.tally import ShareTally
+from rebalance_monitor.streaming.core.targets.breaches import Deadline
 from rebalance_monitor.streaming.core.targets.timing import SLACK_MS
 
 
@@ -31,9 +31,9 @@ def overdue(tally: ShareTally, now_ms: int) -> list[ShareBreach]:
         return []
     members_ms = now_ms - tally.group.ahead_ms
     known = (tally.facts[name].deadline for name in tally.dues.until(members_ms))
-    found = _in_order(tally, (_late(one, members_ms) for one in known if one is not None))
+    found = _in_order(tally, (one.late(members_ms) for one in known if one is not None))
     due = no_target(tally)
-    return [*found, _late(due, now_ms)] if due is not None and due.due_ms <= now_ms else found
+    return [*found, due.late(now_ms)] if due is not None and due.due_ms <= now_ms else found
 
 
 def next_due_ms(tally: ShareTally, after_ms: int | None) -> int | None:
@@ -69,13 +69,13 @@ def epoch_decreased(before: ShareGroup, after: ShareGroup, changed: Iterable[str
             yield ShareBreach(rule=catalogue.EPOCHS_FALL, member=name)
 
 
-def no_target(tally: ShareTally) -> ShareDeadline | None:
+def no_target(tally: ShareTally) -> Deadline[ShareBreach] | None:
     """Law 4: a target follows a new group epoch as soon as a member asks, which each does in time or is removed. Its
     time is the group's."""
     group = tally.group
     if not group.behind or group.epoch_ms is None or len(tally.unknown) == len(tally.facts):
         return None
-    return ShareDeadline(group.epoch_ms, tally.session_ms + SLACK_MS, ShareBreach(rule=catalogue.NO_TARGET))
+    return Deadline(group.epoch_ms, tally.session_ms + SLACK_MS, ShareBreach(rule=catalogue.NO_TARGET))
 
 
 def without_member(tally: ShareTally, counts: Mapping[str, tuple[bytes, int]]) -> Iterator[ShareBreach]:
@@ -89,10 +89,6 @@ def without_member(tally: ShareTally, counts: Mapping[str, tuple[bytes, int]]) -
     exist = ((counts[name][0], number) for name in names for number in range(counts[name][1]))
     if missing := frozenset(one for one in exist if one not in tally.wanted):
         yield ShareBreach(rule=catalogue.WITHOUT_MEMBER, partitions=missing)
-
-
-def _late(deadline: ShareDeadline, now_ms: int) -> ShareBreach:
-    return replace(deadline.breach, waited_ms=now_ms - deadline.since_ms)
 
 
 def _in_order(tally: ShareTally, found: Iterable[ShareBreach]) -> list[ShareBreach]:

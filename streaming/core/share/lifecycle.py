@@ -51,42 +51,23 @@ class ShareLifecycle(NoTopics):
         return dumps(replace(state, begun=(), trusted=False, underway=None, cause=(), left={}))
 
 
-class ShareSession(TargetsSession[ShareState]):
+class ShareSession(TargetsSession[ShareState, ShareTally]):
     """One share group in one call of the fold."""
 
-    def __init__(self, view: GroupView, state: ShareState) -> None:
-        super().__init__(view, state)
-        self._tally: ShareTally | None = None
+    laws = operation.LAWS
 
     def blank(self) -> ShareState:
         """Nobody and nothing."""
         return ShareState()
 
-    def close(self) -> tuple[ShareState, Sequence[Output]]:
+    def tally_of(self, state: ShareState) -> ShareTally:
+        """The sums over the members."""
+        return ShareTally(state.view, session_ms(self.view))
+
+    def close(self) -> tuple[ShareState, ShareTally, Sequence[Output]]:
         """What the coordinator did."""
-        state, self._tally, outputs = operation.closed(self.view, self.state, self._tallied())
-        return state, outputs
-
-    def shifted(self, by_ms: int) -> ShareState:
-        """What lasts, moved."""
-        tally, state = self._tallied(), timing.shifted(self.state, by_ms)
-        self._tally = tally.after(state.view, ())
-        return state
-
-    def settled(self) -> ShareState:
-        """The same with each member's times as they are."""
-        return timing.settled(self.state)
-
-    def overdue(self, at_ms: int, *, historic: bool) -> tuple[ShareState, Sequence[Output]]:
-        """The laws about time."""
-        return operation.fired(self.view, self.state, self._tallied(), at_ms, historic=historic)
+        return operation.closed(self.view, self.state, self.tally())
 
     def due_ms(self) -> int | None:
         """When something has lasted too long."""
-        return timing.due_ms(self.view, self.state, self._tallied())
-
-    def _tallied(self) -> ShareTally:
-        """The sums over the members as they are."""
-        if self._tally is None or self._tally.group is not self.state.view:
-            self._tally = ShareTally(self.state.view, session_ms(self.view))
-        return self._tally
+        return timing.due_ms(self.view, self.state, self.tally())

@@ -7,10 +7,10 @@ section 7.2.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.share import catalogue
-from rebalance_monitor.streaming.core.share.breaches import ShareBreach, ShareDeadline
+from rebalance_monitor.streaming.core.share.breaches import ShareBreach
 from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
+from rebalance_monitor.streaming.core.targets.breaches import Deadline
 from rebalance_monitor.streaming.core.targets.timing import SLACK_MS
 
 
@@ -39,7 +39,7 @@ def unlike_target(group: ShareGroup, topics: ShareTopics, name: str, member: Sha
     A target may keep a topic that a member no longer subscribes to. While a new target is due, less is allowed. A
     partition without share state is one of a topic that was deleted.
     """
-    if member.state is not MemberState.STABLE or member.epoch != group.assignment_epoch:
+    if not group.arrived(member):
         return
     held, wanted = member.assigned(), member.wanted()
     wrong = held - wanted
@@ -53,11 +53,9 @@ def unlike_target(group: ShareGroup, topics: ShareTopics, name: str, member: Sha
         yield ShareBreach(rule=catalogue.UNLIKE_TARGET, member=name, partitions=wrong)
 
 
-def lagging(group: ShareGroup, name: str, member: ShareView, session_ms: int) -> ShareDeadline | None:
+def lagging(group: ShareGroup, name: str, member: ShareView, session_ms: int) -> Deadline[ShareBreach] | None:
     """Law 3: every member moves to a new epoch when it next asks, or the broker removes it."""
-    if member.state is None or member.epoch is None or member.heard_ms is None:
+    since_ms = group.lags_since_ms(member)
+    if since_ms is None:
         return None
-    if group.assignment_epoch is None or group.assignment_ms is None or member.epoch >= group.assignment_epoch:
-        return None
-    since_ms = max(member.heard_ms, group.assignment_ms - group.ahead_ms)
-    return ShareDeadline(since_ms, session_ms + SLACK_MS, ShareBreach(rule=catalogue.LAGGING, member=name))
+    return Deadline(since_ms, session_ms + SLACK_MS, ShareBreach(rule=catalogue.LAGGING, member=name))

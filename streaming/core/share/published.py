@@ -6,8 +6,8 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import diff_of
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail, MemberProgress
 from rebalance_monitor.streaming.core.model.results import Cause, Generation, MemberResult, Source, Verdict
-from rebalance_monitor.streaming.core.share.expected import ComputedShare
 from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
+from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.published import NameOf, share_of, shown, state_word
 
 PROTOCOL_TYPE = "share"
@@ -15,7 +15,7 @@ PROTOCOL_TYPE = "share"
 
 def generation_of(
     view: GroupView,
-    target: ComputedShare,
+    target: Computed[ShareGroup],
     *,
     source: Source,
     at_ms: int,

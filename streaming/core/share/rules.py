@@ -14,11 +14,16 @@ from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
 from rebalance_monitor.streaming.core.targets.published import NameOf, shown
 
-OF_ONE_MOMENT = frozenset(rule.code for rule in catalogue.RULES) - {catalogue.WITHOUT_MEMBER.code}
-"""Codes that every closed moment says anew whether they are broken."""
 _CERTAIN = frozenset({catalogue.UNLIKE_TARGET.code, catalogue.WITHOUT_MEMBER.code})
 MOST_PARTITIONS = 50
 _MOST_NAMED = 5
+
+
+def evaluated(group: ShareGroup) -> frozenset[str]:
+    """Codes of which a closed moment says whether they are broken: which partition no member has is not known while a
+    target is due."""
+    codes = frozenset(rule.code for rule in catalogue.RULES)
+    return codes - {catalogue.WITHOUT_MEMBER.code} if group.behind else codes
 
 
 def findings_of(

@@ -8,6 +8,6 @@ from rebalance_monitor.streaming.core.targets.state import TargetsState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShareState(TargetsState):
-    """`view`: the group after its last closed moment."""
+    """What all such groups have, of a share group."""
 
     view: ShareGroup = field(default_factory=ShareGroup)

@@ -7,7 +7,7 @@ time-out.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.share import laws
@@ -20,17 +20,14 @@ from rebalance_monitor.streaming.core.targets.topics import sampled, turns_ms
 
 def due_ms(view: GroupView, state: ShareState, tally: ShareTally) -> int | None:
     """When the next deadline passes that was not told yet; None while nothing is sure."""
-    if state.begun or not state.trusted or state.unsettled_ms is not None:
-        return None
-    times = [laws.next_due_ms(tally, state.fired_ms)]
-    times += [one for one in _uncovered_due(view, state) if state.fired_ms is None or one > state.fired_ms]
-    return min((one for one in times if one is not None), default=None)
+    return timing.due_ms(state, partial(laws.next_due_ms, tally), timing.uncovered_due_ms(view, state))
 
 
 def overdue(view: GroupView, state: ShareState, tally: ShareTally, at_ms: int) -> Iterator[ShareBreach]:
     """The laws about time that are broken at this time."""
     yield from laws.overdue(tally, at_ms)
-    if any(due <= at_ms for due in _uncovered_due(view, state)):
+    uncovered_ms = timing.uncovered_due_ms(view, state)
+    if uncovered_ms is not None and uncovered_ms <= at_ms:
         yield from uncovered(view, tally, at_ms)
 
 
@@ -48,28 +45,3 @@ def uncovered(view: GroupView, tally: ShareTally, at_ms: int) -> list[ShareBreac
         return list(laws.without_member(tally, counts))
 
     return tally.coverage.lacking(at_ms, lambda: turns_ms(history, names), without_member)
-
-
-def noted(view: GroupView, before: ShareState, state: ShareState, tally: ShareTally, at_ms: int) -> ShareState:
-    """The state after a closed moment, with what waits to be told."""
-    return timing.noted(before, state, at_ms, behind=state.view.behind, lacking=lambda: uncovered(view, tally, at_ms))
-
-
-def shifted(state: ShareState, by_ms: int) -> ShareState:
-    """The same by a clock that is so far ahead."""
-    return state if not by_ms else replace(timing.shifted(state, by_ms), view=state.view.shifted(by_ms))
-
-
-def settled(state: ShareState) -> ShareState:
-    """The same with the members' times moved on, as it is stored."""
-    view = state.view
-    if not view.ahead_ms:
-        return state
-    members = {name: member.shifted(view.ahead_ms) for name, member in view.members.items()}
-    return replace(state, view=replace(view, ahead_ms=0, members=members))
-
-
-def _uncovered_due(view: GroupView, state: ShareState) -> list[int]:
-    if state.uncovered_ms is None or state.view.behind:
-        return []
-    return [state.uncovered_ms + timing.session_ms(view) + timing.COVERED_MS]

@@ -1,4 +1,4 @@
-"""Topics of a share group: what they are called, and what the coordinator may have known of them."""
+"""Topics of a share group as the coordinator may have known them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,12 +22,6 @@ class KnownTopics:
 
     topics: Topics
     why: Reason | None = None
-
-
-def name_of(topic: bytes, group: ShareGroup, before: ShareGroup, history: TopicHistory) -> str:
-    """The topic's name, by the newest record that tells it; its id as Kafka prints it where nobody has told it."""
-    told = {**before.names(), **group.names()}.get(topic)
-    return topics.name_of(topic, None, history) if told is None else told
 
 
 def known_topics(group: ShareGroup, history: TopicHistory, at_ms: int) -> Iterator[KnownTopics]:

@@ -13,11 +13,12 @@ from rebalance_monitor.assignors.broker.model import JAVA, NEWEST, BrokerResult,
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.share.expected import ComputedShare, explained, run
+from rebalance_monitor.streaming.core.share.expected import explained, run
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.topics import INFERRED, KnownTopics, known_topics
 from rebalance_monitor.streaming.core.targets import topics
 from rebalance_monitor.streaming.core.targets.expected import OVERTAKEN, Comparison, flat_target
+from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.published import NameOf, share_of
 
 ASSIGNOR = "simple"
@@ -41,7 +42,9 @@ def eras_of(group: ShareGroup) -> tuple[tuple[str, Release], ...]:
     return (EVERYTHING,) if group.metadata_hash is None else (BALANCED, SPARING)
 
 
-def judge(computed: ComputedShare, history: TopicHistory, at_ms: int, name_of: NameOf, *, trusted: bool) -> Verdict:
+def judge(
+    computed: Computed[ShareGroup], history: TopicHistory, at_ms: int, name_of: NameOf, *, trusted: bool
+) -> Verdict:
     """The verdict on one target. `trusted`: every record of the group before it was read."""
     group = computed.after
     if not trusted:
@@ -62,7 +65,7 @@ def judge(computed: ComputedShare, history: TopicHistory, at_ms: int, name_of: N
 
 
 def _compared(
-    computed: ComputedShare, views: Sequence[KnownTopics], name_of: NameOf
+    computed: Computed[ShareGroup], views: Sequence[KnownTopics], name_of: NameOf
 ) -> tuple[Verdict | None, Reason | None]:
     """The verdict, as far as the assignor could be run; and why a comparison cannot tell, where one cannot."""
     first: Verdict | None = None
@@ -92,7 +95,7 @@ def _choices(group: ShareGroup, views: Sequence[KnownTopics]) -> Iterator[tuple[
             yield from ((view, at, java_version) for java_version in JAVAS)
 
 
-def _eras(computed: ComputedShare, view: KnownTopics, java_version: int, assumptions: int) -> tuple[str, ...]:
+def _eras(computed: Computed[ShareGroup], view: KnownTopics, java_version: int, assumptions: int) -> tuple[str, ...]:
     return tuple(
         era
         for era, release in eras_of(computed.after)
@@ -104,7 +107,7 @@ def _other_release(era: str) -> Reason:
     return Reason(ReasonKind.OTHER_RELEASE, f"{ASSIGNOR} of the releases {era}")
 
 
-def _explained(computed: ComputedShare, eras: tuple[str, ...], why: Reason | None, name_of: NameOf) -> Verdict:
+def _explained(computed: Computed[ShareGroup], eras: tuple[str, ...], why: Reason | None, name_of: NameOf) -> Verdict:
     members = computed.after.members.items()
     shares = {name: ExpectedShare(assigned=share_of(one.wanted(), name_of)) for name, one in members}
     grade = Grade.MATCH if why is None else Grade.EXPLAINABLE
@@ -112,7 +115,7 @@ def _explained(computed: ComputedShare, eras: tuple[str, ...], why: Reason | Non
 
 
 def _unexplained(
-    computed: ComputedShare, view: KnownTopics, release: Release, java_version: int, name_of: NameOf
+    computed: Computed[ShareGroup], view: KnownTopics, release: Release, java_version: int, name_of: NameOf
 ) -> Verdict:
     outcome = run(computed, view.topics, release, java_version)
     members = computed.after.members

@@ -6,7 +6,7 @@ A protocol derives its session from `TargetsSession` and says what a closed mome
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
@@ -20,36 +20,48 @@ from rebalance_monitor.streaming.core.model.records import MemberRow, OtherGroup
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.targets.moment import CLOSED_MS, begins_another, carried_on, record_of
 from rebalance_monitor.streaming.core.targets.state import TargetsState
-from rebalance_monitor.streaming.core.targets.way import doubted
+from rebalance_monitor.streaming.core.targets.tally import Tally
+from rebalance_monitor.streaming.core.targets.timing import settled, shifted
+from rebalance_monitor.streaming.core.targets.trust import Laws, doubted, fired
 
 S = TypeVar("S", bound=TargetsState)
+T = TypeVar("T", bound=Tally[Any, Any, Any])
 
 
-class TargetsSession(QuietSession, ABC, Generic[S]):
+class TargetsSession(QuietSession, ABC, Generic[S, T]):
     """A group whose records are kept until their moment is closed."""
+
+    laws: Laws[S, T, Any]
 
     def __init__(self, view: GroupView, state: S) -> None:
         self.view, self.state = view, replace(state, begun=carried_on(state.begun))
+        self._tally: T | None = None
 
     @abstractmethod
     def blank(self) -> S:
         """The state of a group that nothing is known of."""
 
     @abstractmethod
-    def close(self) -> tuple[S, Sequence[Output]]:
-        """The state after the moment that was set aside, and what is published of it."""
+    def tally_of(self, state: S) -> T:
+        """The sums over the members of the group in this state."""
 
     @abstractmethod
-    def shifted(self, by_ms: int) -> S:
-        """The state by a clock that is so far ahead."""
+    def close(self) -> tuple[S, T, Sequence[Output]]:
+        """The state after the moment that was set aside, its tally, and what is published of it."""
 
-    @abstractmethod
-    def settled(self) -> S:
-        """The state as it is stored: nothing is left to be moved."""
-
-    @abstractmethod
     def overdue(self, at_ms: int, *, historic: bool) -> tuple[S, Sequence[Output]]:
         """The state after this time, and what has lasted too long."""
+        return fired(self.view, self.state, self.tally(), self.laws, at_ms, historic=historic)
+
+    def shifted(self, by_ms: int) -> S:
+        """The state by a clock that is so far ahead."""
+        return shifted(self.state, by_ms)
+
+    def tally(self) -> T:
+        """The sums over the members as they are."""
+        if self._tally is None or self._tally.group is not self.state.view:
+            self._tally = self.tally_of(self.state)
+        return self._tally
 
     def closed_before(self, row: Row) -> Sequence[Output]:
         """What the records of an earlier moment say together."""
@@ -85,7 +97,9 @@ class TargetsSession(QuietSession, ABC, Generic[S]):
     def rebase(self, passing: Passing) -> Sequence[Output]:
         """What lasts has lasted as long as is sure; the records of one moment count once."""
         if self.state.last is not None and not self.state.begun:
+            tally = self.tally()
             self.state = self.shifted(passing.unsure_ms(self.state.last.at_ms))
+            self._tally = tally.after(self.state.view, ())
         return ()
 
     def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
@@ -120,11 +134,11 @@ class TargetsSession(QuietSession, ABC, Generic[S]):
 
     def stored(self) -> str | None:
         """The state, where anything is known."""
-        state = self.settled()
+        state = settled(self.state)
         return None if state == self.blank() else dumps(state)
 
     def _closed(self) -> Sequence[Output]:
         if not self.state.begun:
             return ()
-        self.state, outputs = self.close()
+        self.state, self._tally, outputs = self.close()
         return outputs

@@ -7,6 +7,7 @@ from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Source
+from rebalance_monitor.streaming.core.targets.group import TargetGroup
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +29,7 @@ class TargetsState:
     `uncovered_ms`: since when the newest target lacks a partition; `fired_ms`: up to when timers have fired.
     `doubted`: records may be missing since the last target that was recomputed; `unsettled_ms`: they may since this
     time, and the group was not seen to be in order since.
-    `shown`: the state of the group that was published last.
+    `shown`: the state of the group that was published last; `view`: the group after its last closed moment.
     """
 
     shown: str | None = None
@@ -42,3 +43,9 @@ class TargetsState:
     underway: Underway | None = None
     uncovered_ms: int | None = None
     fired_ms: int | None = None
+    view: TargetGroup
+
+    @property
+    def sure(self) -> bool:
+        """Whether no moment is begun, and every record was read or the group was seen to be in order since."""
+        return not self.begun and self.trusted and self.unsettled_ms is None

@@ -7,11 +7,13 @@ a sample shows it, so around a record there are several views.
 
 import base64
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 
 from rebalance_monitor.assignors.broker.model import BrokerTopic
 from rebalance_monitor.schemas.group_values import PartitionMetadata
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.targets.group import TopicPartition
+from rebalance_monitor.streaming.core.targets.group import TargetGroup, TopicPartition
+from rebalance_monitor.streaming.core.targets.published import NameOf
 
 Topics = Mapping[str, BrokerTopic]
 
@@ -21,12 +23,18 @@ MOST_EARLIER = 3
 MOST_LATER = 2
 
 
-def name_of(topic: bytes, told: PartitionMetadata | None, history: TopicHistory) -> str:
-    """The topic's name; its id as Kafka prints it where nobody has told the name."""
-    for listed in () if told is None else told.topics:
-        if listed.topic == topic:
-            return listed.name
-    return history.name_of(topic) or base64.urlsafe_b64encode(topic).decode().rstrip("=")
+def naming(history: TopicHistory, *groups: TargetGroup) -> NameOf:
+    """Names of topics, by the last of these groups that tells one; where nobody tells it, a topic's id as Kafka prints
+    it."""
+
+    @cache
+    def told() -> Mapping[bytes, str]:
+        return {topic: name for group in groups for topic, name in group.names().items()}
+
+    def name_of(topic: bytes) -> str:
+        return told().get(topic) or history.name_of(topic) or base64.urlsafe_b64encode(topic).decode().rstrip("=")
+
+    return name_of
 
 
 def recorded(told: PartitionMetadata | None) -> dict[str, BrokerTopic] | None:

@@ -15,10 +15,10 @@ from rebalance_monitor.schemas.group_records import GroupRecord, decode_group_re
 from rebalance_monitor.schemas.group_values import TopicPartitions
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.core.epochs import expected
-from rebalance_monitor.streaming.core.epochs.expected import Computed
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take_all
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.laws import epoch_decreased
 from rebalance_monitor.streaming.core.targets.expected import Comparison
+from rebalance_monitor.streaming.core.targets.operation import Computed, take_all, targets_of
 from tests.streaming.core.epochs.judged import overdue_findings, state_findings, tally_of
 
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "kip848-a"
@@ -74,7 +74,7 @@ def topics_around(at_ms: int) -> list[dict[str, BrokerTopic]]:
     return [*earlier[-2:], *later[:1]]
 
 
-def explained(at_ms: int, computed: Computed) -> bool | None:
+def explained(at_ms: int, computed: Computed[EpochGroup]) -> bool | None:
     """Whether the newest release computes this target from the topics of any sample around it; None if that cannot be
     told."""
     (assignor,) = expected.preferred(computed.after)
@@ -84,10 +84,10 @@ def explained(at_ms: int, computed: Computed) -> bool | None:
     return False if answers == {Comparison.OTHER} else None
 
 
-def targets() -> Iterator[tuple[int, Computed]]:
+def targets() -> Iterator[tuple[int, Computed[EpochGroup]]]:
     for _, at_ms, before, records, _ in operations():
-        found = expected.targets_of(before, records, at_ms)
-        yield from ((at_ms, computed) for computed in found if not computed.converted)
+        found = targets_of(before, records, at_ms)
+        yield from ((at_ms, computed) for computed in found if not expected.converted(computed))
 
 
 def test_no_law_is_broken_between_operations() -> None:
@@ -123,7 +123,7 @@ def test_a_target_with_two_partitions_exchanged_is_found() -> None:
     assert caught[False] > 50
 
 
-def moved(computed: Computed) -> Computed | None:
+def moved(computed: Computed[EpochGroup]) -> Computed[EpochGroup] | None:
     """The same with a partition of the first member in the second one's target; None where the first has but one."""
     members = {name: view for name, view in computed.after.members.items() if view.target}
     if len(members) < 2:

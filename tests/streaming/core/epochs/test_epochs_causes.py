@@ -6,8 +6,9 @@ import pytest
 
 from rebalance_monitor.schemas.group_values import AssignmentEpoch, Current, GroupEpoch, MemberState
 from rebalance_monitor.streaming.core.epochs.causes import causes_of
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take_all
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner
+from rebalance_monitor.streaming.core.targets.operation import take_all
 from rebalance_monitor.streaming.core.targets.timing import SESSION_MS, shortest_session_ms
 from tests.streaming.core.epochs.test_epochs_laws import SUBSCRIPTION, record
 

@@ -22,13 +22,14 @@ from rebalance_monitor.schemas.group_values import (
 )
 from rebalance_monitor.streaming.core.epochs.breaches import Breach, Law
 from rebalance_monitor.streaming.core.epochs.chains import waiting_for
-from rebalance_monitor.streaming.core.epochs.expected import Computed, explained, preferred
-from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, take_all
+from rebalance_monitor.streaming.core.epochs.expected import explained, preferred
+from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup
 from rebalance_monitor.streaming.core.epochs.laws import epoch_decreased
 from rebalance_monitor.streaming.core.epochs.lifecycle import EpochsLifecycle
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.targets.expected import Comparison
+from rebalance_monitor.streaming.core.targets.operation import Computed, take_all
 from tests.streaming.core.epochs.judged import overdue_findings, state_findings, tally_of, target_incomplete
 
 T = bytes(16)

@@ -16,9 +16,7 @@ import pytest
 from rebalance_monitor.schemas.streams_values import SubtopologyTasks
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.epochs.expected import Computed
-from rebalance_monitor.streaming.core.epochs.expected import targets_of as targets_in
-from rebalance_monitor.streaming.core.epochs.group import EpochGroup, take_all
+from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.tasks_catalogue import RULES
 from rebalance_monitor.streaming.core.epochs.tasks_verdict import judge
 from rebalance_monitor.streaming.core.lifecycles import fold_group
@@ -27,6 +25,8 @@ from rebalance_monitor.streaming.core.model.results import Generation, Grade, In
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.replay import decode, replay
 from rebalance_monitor.streaming.core.targets.moment import records_of as records_in
+from rebalance_monitor.streaming.core.targets.operation import Computed, take_all
+from rebalance_monitor.streaming.core.targets.operation import targets_of as targets_in
 
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-kip1071-4.3.1"
 GROUPS = ("app-a", "app-b")
@@ -140,7 +140,7 @@ def test_members_that_have_their_target_run_it() -> None:
     assert compared > 20
 
 
-def computed() -> Iterator[tuple[str, int, Computed]]:
+def computed() -> Iterator[tuple[str, int, Computed[EpochGroup]]]:
     """(group, time, target) of every operation that brought one."""
     for group in GROUPS:
         state = EpochGroup()
@@ -150,7 +150,7 @@ def computed() -> Iterator[tuple[str, int, Computed]]:
             state = take_all(state, records, at_ms)
 
 
-def moved(target: Computed) -> Computed | None:
+def moved(target: Computed[EpochGroup]) -> Computed[EpochGroup] | None:
     """The same with an active task of one member in the hands of another; None where there is no other."""
     members = {name: view.tasks for name, view in target.after.members.items() if view.tasks is not None}
     giver = next((name for name, tasks in members.items() if tasks.active), None)

@@ -9,10 +9,11 @@ from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import AssignmentEpoch, GroupEpoch, MemberState, Target, UnknownState
 from rebalance_monitor.schemas.streams_values import StreamsCurrent, StreamsTarget
 from rebalance_monitor.streaming.core.epochs import laws, timing
-from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, changed_by, take_all
+from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
-from rebalance_monitor.streaming.core.targets.timing import SESSION_MS
+from rebalance_monitor.streaming.core.targets.operation import changed_by, take_all
+from rebalance_monitor.streaming.core.targets.timing import SESSION_MS, settled
 from tests.streaming.core.epochs.test_epochs_laws import CLASSIC, SUBSCRIPTION, current, of, record
 from tests.streaming.core.epochs.test_waiting_chains import metadata, tasks
 
@@ -102,10 +103,10 @@ def test_times_that_are_moved_on_later_are_those_that_were_moved_at_once(
     for (records, passed_ms), by_ms in zip(steps, moves_ms, strict=False):
         at_ms += passed_ms
         late = timing.shifted(late, by_ms)
-        at_once = timing.settled(timing.shifted(at_once, by_ms))
+        at_once = settled(timing.shifted(at_once, by_ms))
         late = replace(late, view=take_all(late.view, records, at_ms))
         at_once = replace(at_once, view=take_all(at_once.view, records, at_ms))
-        assert timing.settled(late) == timing.settled(at_once)
+        assert settled(late) == settled(at_once)
         moved_later, other = EpochTally(late.view, SESSION_MS), EpochTally(at_once.view, SESSION_MS)
         assert laws.overdue_findings(moved_later, now_ms) == laws.overdue_findings(other, now_ms)
         assert laws.next_due_ms(moved_later, after_ms) == laws.next_due_ms(other, after_ms)

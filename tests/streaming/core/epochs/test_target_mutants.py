@@ -18,8 +18,8 @@ from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerResult, 
 from rebalance_monitor.streaming.cli.captures import knowledge_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs import tasks, tasks_verdict, verdict
-from rebalance_monitor.streaming.core.epochs.expected import Computed
 from rebalance_monitor.streaming.core.epochs.expected import assignor_input as consumer_input
+from rebalance_monitor.streaming.core.epochs.expected import converted
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.topics import subscribed
 from rebalance_monitor.streaming.core.epochs.units import Units, partitions_in, tasks_in
@@ -27,9 +27,11 @@ from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.share import verdict as share_verdict
-from rebalance_monitor.streaming.core.share.expected import ComputedShare, assignor_input
+from rebalance_monitor.streaming.core.share.expected import assignor_input
+from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.topics import known_topics
 from rebalance_monitor.streaming.core.targets.expected import flat_target
+from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.topics import sampled
 from tests.streaming.core.epochs.judged import state_findings
 from tests.streaming.core.epochs.test_epochs_capture import targets as consumer_targets
@@ -95,7 +97,7 @@ def counted(found: Iterator[tuple[str, str]]) -> Kinds:
 
 def of_consumers(dice: random.Random) -> Iterator[tuple[str, str]]:
     for at_ms, target in consumer_targets():
-        if target.converted or not _is_match(verdict.judge(target, KIND848, at_ms, named, trusted=True)):
+        if converted(target) or not _is_match(verdict.judge(target, KIND848, at_ms, named, trusted=True)):
             continue
         given = {name: view.wanted() for name, view in target.after.members.items()}
         for kind, wrong in mutants(given, dice):
@@ -128,7 +130,7 @@ def of_streams(dice: random.Random) -> Iterator[tuple[str, str]]:
             yield kind, seen(judged, target.after, after, unknown=unknown)
 
 
-def streams_verdict(target: Computed, at_ms: int) -> Verdict:
+def streams_verdict(target: Computed[EpochGroup], at_ms: int) -> Verdict:
     return tasks_verdict.judge(target, NOTHING_SAID, STREAMS, at_ms, trusted=True).verdict
 
 
@@ -150,7 +152,7 @@ def of_shares(dice: random.Random) -> Iterator[tuple[str, str]]:
                     yield kind, f"{other.value}: {judged.why}"
 
 
-def share_in_another_order(target: ComputedShare, wrong: Mapping[str, Units], at_ms: int) -> bool:
+def share_in_another_order(target: Computed[ShareGroup], wrong: Mapping[str, Units], at_ms: int) -> bool:
     (told, *_) = known_topics(target.after, SHARES, at_ms)
     group = assignor_input(target, told.topics)
     return group is not None and in_another_order(
@@ -167,7 +169,7 @@ def in_another_order(group: BrokerGroup, wrong: Mapping[str, Units], assign: Cal
     return False
 
 
-def share_judged(target: ComputedShare, given: Mapping[str, Units], at_ms: int) -> Verdict:
+def share_judged(target: Computed[ShareGroup], given: Mapping[str, Units], at_ms: int) -> Verdict:
     members = {name: replace(view, target=partitions_of(given[name])) for name, view in target.after.members.items()}
     wrong = replace(target, after=replace(target.after, members=members))
     return share_verdict.judge(wrong, SHARES, at_ms, named, trusted=True)

@@ -22,10 +22,10 @@ from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Incident, Result, Standing
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
-from rebalance_monitor.streaming.core.share.expected import ComputedShare, targets_of
-from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView, take_all
+from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
 from rebalance_monitor.streaming.core.share.verdict import judge
 from rebalance_monitor.streaming.core.targets.moment import records_of as said_by
+from rebalance_monitor.streaming.core.targets.operation import Computed, take_all, targets_of
 
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "share-groups"
 SETTINGS = ClusterSettings(name="s")
@@ -162,7 +162,7 @@ def test_real_groups_read_as_they_went_on_break_no_rule(group: str) -> None:
     assert opened == []
 
 
-def computed_ones(group: str) -> Iterable[tuple[int, ComputedShare]]:
+def computed_ones(group: str) -> Iterable[tuple[int, Computed[ShareGroup]]]:
     before = ShareGroup()
     moments: dict[int, list[Row]] = defaultdict(list)
     for row in rows_by_group()[group]:
@@ -173,7 +173,7 @@ def computed_ones(group: str) -> Iterable[tuple[int, ComputedShare]]:
         before = take_all(before, records, at_ms)
 
 
-def moved(computed: ComputedShare) -> ComputedShare | None:
+def moved(computed: Computed[ShareGroup]) -> Computed[ShareGroup] | None:
     """The same with a partition that one member gives to another; None where nobody can."""
     members = computed.after.members
     for giver, member in members.items():

@@ -14,8 +14,9 @@ from rebalance_monitor.schemas.group_values import (
     UnknownState,
 )
 from rebalance_monitor.streaming.core.share import laws
-from rebalance_monitor.streaming.core.share.group import ShareGroup, changed_by, take_all
+from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.tally import ShareTally
+from rebalance_monitor.streaming.core.targets.operation import changed_by, take_all
 from rebalance_monitor.streaming.core.targets.timing import SESSION_MS
 from tests.streaming.core.epochs.test_epochs_laws import current, of, record
 

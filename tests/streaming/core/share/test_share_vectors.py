@@ -19,12 +19,13 @@ from rebalance_monitor.schemas.group_values import (
 from rebalance_monitor.streaming.calculator.broker import topic_id
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
-from rebalance_monitor.streaming.core.share.expected import ComputedShare, run
+from rebalance_monitor.streaming.core.share.expected import run
 from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
 from rebalance_monitor.streaming.core.share.laws import without_member
 from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.share.verdict import BALANCED, EVERYTHING, SPARING, judge
 from rebalance_monitor.streaming.core.targets.expected import flat_target
+from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.timing import SESSION_MS
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "consumer" / "broker-assign.jsonl.gz"
@@ -43,7 +44,7 @@ def partitions(listed: list[Any]) -> tuple[TopicPartitions, ...]:
     return tuple(TopicPartitions(topic_id(topic), tuple(numbers)) for topic, numbers in listed)
 
 
-def computed(case: dict[str, Any], release: Release) -> ComputedShare:
+def computed(case: dict[str, Any], release: Release) -> Computed[ShareGroup]:
     """The group before and after a target that brokers of this release computed; every partition has share state."""
     given, answer = case["input"], case["expected"]["assignment"]
     told = [(topic_id(text), topic["name"], topic["partitions"]) for text, topic in given["topics"].items()]
@@ -65,13 +66,13 @@ def computed(case: dict[str, Any], release: Release) -> ComputedShare:
     )  # fmt: skip
     wanted = {name: partitions(share["target"]) if share else () for name, share in answer.items()}
     after = {name: ShareView(metadata=one.metadata, target=wanted.get(name, ())) for name, one in members.items()}
-    return ComputedShare(before, ShareGroup(
+    return Computed(before, ShareGroup(
         epoch=2, assignment_epoch=2, metadata_hash=before.metadata_hash, members=after,
         states=before.states, topics=before.topics,
     ))  # fmt: skip
 
 
-def verdict_of(target: ComputedShare) -> Verdict:
+def verdict_of(target: Computed[ShareGroup]) -> Verdict:
     return judge(target, TopicHistory(), 0, lambda topic: topic.hex(), trusted=True)
 
 
@@ -100,6 +101,6 @@ def test_every_partition_that_may_be_assigned_has_a_member(case: dict[str, Any])
     if left_out:
         assert era_of(release) == SPARING[0]
         topics = {name: BrokerTopic(id=topic, partitions=count) for name, (topic, count) in counts.items()}
-        outcome = run(ComputedShare(target.after, target.after), topics, release, JAVA)
+        outcome = run(Computed(target.after, target.after), topics, release, JAVA)
         assert isinstance(outcome, BrokerResult)
         assert set(left_out) <= frozenset().union(*(flat_target(outcome, name) for name in target.after.members))

@@ -1,0 +1,123 @@
+"""One operation of the coordinator: the records of a closed moment, and what they make of a group.
+
+7 m1 | 6 epoch 3 | 8 m1 | 3 epoch 4 | 7 m2 | 6 epoch 4      two targets, of the epochs 3 and 4
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.schemas.group_values import GroupEpoch
+from rebalance_monitor.schemas.streams_values import StreamsEpoch
+from rebalance_monitor.streaming.core.fold.published import source_of
+from rebalance_monitor.streaming.core.fold.state import LastRecord
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.targets.moment import records_of
+from rebalance_monitor.streaming.core.targets.stated import OF_MEMBERS, StatedPart
+
+G = TypeVar("G", bound=TargetGroup)
+
+
+@dataclass(frozen=True, slots=True)
+class Computed(Generic[G]):
+    """A target that an operation brought: the group just before the records of members' targets, and just after the
+    record of the target's epoch, which is the record number `at` of the operation."""
+
+    before: G
+    after: G
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Operation(Generic[G]):
+    """Rows of one moment, what they say, and the group before and after them. `changed`: members that may be others."""
+
+    rows: Sequence[Row]
+    records: Sequence[GroupRecord]
+    before: G
+    after: G
+    changed: set[str]
+
+    @property
+    def at_ms(self) -> int:
+        """Its time."""
+        return self.rows[0].timestamp_ms
+
+    @property
+    def last(self) -> LastRecord:
+        """Its last record."""
+        return LastRecord(source_of(self.rows[-1]), self.at_ms)
+
+    def targets(self) -> list[Computed[G]]:
+        """The targets that it brings."""
+        return targets_of(self.before, self.records, self.at_ms)
+
+    def epochs(self) -> Iterator[tuple[Row, int]]:
+        """The group epochs that it states, each with its row."""
+        for row, record in zip(self.rows, self.records, strict=False):
+            if isinstance(record.value, GroupEpoch | StreamsEpoch):
+                yield row, record.value.epoch
+
+    def raised(self) -> tuple[Evidence, ...]:
+        """The record that raised the group epoch."""
+        return (Evidence(source=source_of(next((row for row, _ in self.epochs()), self.rows[0]))),)
+
+    def first_members(self) -> Collection[str]:
+        """Who is in a group as its first epoch is written: others may join within the same moment."""
+        group = self.before
+        for record in self.records:
+            group = group.take(record, self.at_ms)
+            if group.epoch is not None:
+                break
+        return group.members.keys()
+
+    def gone(self, earlier: TargetGroup) -> list[str]:
+        """Members that were in the group at an earlier time and are not after the operation."""
+        return [name for name in self.changed if name in earlier.members and name not in self.after.members]
+
+
+def operation_of(rows: Sequence[Row], group: G) -> Operation[G]:
+    """What these rows of one moment make of a group."""
+    records = records_of(rows)
+    return Operation(rows, records, group, take_all(group, records, rows[0].timestamp_ms), changed_by(records, group))
+
+
+def take_all(group: G, records: Iterable[GroupRecord], at_ms: int) -> G:
+    """The group after all records of one moment."""
+    for record in records:
+        group = group.take(record, at_ms)
+    return group
+
+
+def changed_by(records: Iterable[GroupRecord], group: TargetGroup) -> set[str]:
+    """Members that may be others after these records, of those in the group before and of new ones."""
+    changed: set[str] = set()
+    for record in records:
+        part = group.parts().get(record.type)
+        if part in OF_MEMBERS:
+            changed.add(record.member or "")
+        elif part is StatedPart.EPOCH and record.value is None:
+            changed |= group.members.keys()
+    return changed
+
+
+def targets_of(group: G, records: Sequence[GroupRecord], at_ms: int) -> list[Computed[G]]:
+    """The targets that one moment brings to `group`; several batches may share a timestamp.
+
+    A replaced static member is given its predecessor's target by records of their own; those of a computed target stand
+    right before the record of its epoch.
+    """
+    found = []
+    before = group
+    for at, record in enumerate(records):
+        part = group.parts().get(record.type)
+        group = group.take(record, at_ms)
+        if part is StatedPart.TARGET:
+            continue
+        if part is StatedPart.ASSIGNED and record.value is not None:
+            found.append(Computed(before, group, at))
+        before = group
+    return found

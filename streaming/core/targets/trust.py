@@ -1,0 +1,148 @@
+"""Whether the state of a group is still that of all its records, and what may be said of it while it is not.
+
+every record was read             laws, verdicts and states are told
+records may be missing            laws are silent but for members who have written since; a verdict that is no match
+                                  is not judged
+everybody is known and at a target that breaks no law      nothing that it rests on was missing
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, assert_never
+
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Verdict
+from rebalance_monitor.streaming.core.targets.breaches import TargetBreach
+from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.targets.moment import holed
+from rebalance_monitor.streaming.core.targets.operation import Operation
+from rebalance_monitor.streaming.core.targets.state import TargetsState
+from rebalance_monitor.streaming.core.targets.tally import Tally
+
+S = TypeVar("S", bound=TargetsState)
+T = TypeVar("T", bound=Tally[Any, Any, Any])
+B = TypeVar("B", bound=TargetBreach)
+
+MAYBE_MISSING = "offsets of the log were not read: records of the group may be missing before this target"
+FIRST_EPOCHS = 2
+"""A new group's first record states epoch 1 or 2."""
+
+
+@dataclass(frozen=True, slots=True)
+class Laws(Generic[S, T, B]):
+    """The laws of one protocol. `broken`: by the state of one moment; `overdue`: those about time, at this time;
+    `findings`: what is told of them; `evaluated`: codes of which a closed moment says whether they are broken."""
+
+    broken: Callable[[T], Sequence[B]]
+    overdue: Callable[[GroupView, S, T, int], Iterable[B]]
+    findings: Callable[[GroupView, S, Iterable[B]], tuple[Finding, ...]]
+    evaluated: Callable[[T], frozenset[str]]
+
+
+def opened(view: GroupView, state: S, operation: Operation[Any]) -> S:
+    """The state with whether it can be trusted after this operation."""
+    state = replace(state, trusted=_followed(view, state, operation))
+    return doubted(state, operation.at_ms) if holed(operation.rows) else state
+
+
+def _followed(view: GroupView, state: TargetsState, operation: Operation[TargetGroup]) -> bool:
+    """Whether the state is still that of all records: each group epoch is one more than the one before.
+
+    A group that begins with one member is given the same whatever it had; one of more members had an earlier epoch,
+    whose targets compaction may have taken. Of a group that was seen to be deleted, and then has members before an
+    epoch, compaction has taken records; a conversion from the classic protocol brings all of it in one moment, at an
+    epoch of its own.
+    """
+    before, row = operation.before, operation.rows[0]
+    trusted, unread, epoch = state.trusted, view.envelope.unread, before.epoch
+    for _, new in operation.epochs():
+        if epoch is None:
+            blank = not before.members and view.envelope.seen_from_start
+            trusted = new < FIRST_EPOCHS or blank or (new == FIRST_EPOCHS and len(operation.first_members()) <= 1)
+        elif new not in (epoch, epoch + 1):
+            trusted = False
+        epoch = new
+    if unread is None or (unread.topic, unread.partition) != (row.topic, row.partition):
+        return trusted
+    since = -1 if state.last is None else state.last.source.offset
+    return trusted and unread.offset < since
+
+
+def doubted(state: S, at_ms: int) -> S:
+    """The state where records before this time may be missing since the last closed moment."""
+    return replace(state, doubted=True, unsettled_ms=at_ms)
+
+
+def believed(state: S, verdict: Verdict) -> tuple[S, Verdict]:
+    """A verdict by records of which some may be missing, and the state after it. Where the assignor's answer is the
+    record's, nothing that it rests on was missing. Where it is another one, nobody knows why."""
+    match verdict.grade:
+        case Grade.MATCH:
+            return replace(state, doubted=False), verdict
+        case Grade.UNEXPLAINED if state.doubted:
+            reason = Reason(ReasonKind.EVIDENCE_MISSING, MAYBE_MISSING)
+            lowered = Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=reason)
+            return replace(state, trusted=False), lowered
+        case Grade.EXPLAINABLE | Grade.UNEXPLAINED | Grade.NOT_JUDGED:
+            return state, verdict
+        case _:
+            assert_never(verdict.grade)
+
+
+def reassured(state: S, tally: T, laws: Laws[S, T, B], operation: Operation[Any], *, known: bool) -> S:
+    """The state, with what is sure of it again. Where a target was recomputed since records may be missing, all that it
+    rests on is known; what a member holds is, once it has reached that target or has written. `known`: nothing that
+    the protocol alone has is missing. Everybody who is known, and holds a target that breaks no law, is in order."""
+    state = replace(state, doubted=state.doubted or holed(operation.rows))
+    if state.trusted and state.unsettled_ms is None:
+        return state
+    everybody = known and bool(tally.facts) and not tally.unknown and tally.converged
+    if everybody and not laws.broken(tally):
+        return replace(state, trusted=True, unsettled_ms=state.unsettled_ms if state.doubted else None)
+    if state.trusted and not state.doubted and not _unheard_of(state, tally) and not laws.broken(tally):
+        return replace(state, unsettled_ms=None)
+    return state
+
+
+def notices(
+    view: GroupView, state: S, tally: T, laws: Laws[S, T, B], went_back: Sequence[B], at_ms: int
+) -> Iterator[Notice]:
+    """What the laws find after a closed moment. While records are missing they are silent, and end nothing."""
+    moment = view.moment(at_ms)
+    if not state.trusted or (state.unsettled_ms is not None and state.doubted):
+        if went_back:
+            yield Notice(moment=moment, found=laws.findings(view, state, went_back))
+        return
+    if state.unsettled_ms is not None:
+        sure = tally.without(_unheard_of(state, tally))
+        yield Notice(moment=moment, found=laws.findings(view, state, laws.broken(sure)))
+        return
+    breaches = [*laws.broken(tally), *went_back, *laws.overdue(view, state, tally, at_ms)]
+    yield Notice(moment=moment, found=laws.findings(view, state, breaches), evaluated=laws.evaluated(tally))
+
+
+def fired(
+    view: GroupView, state: S, tally: T, laws: Laws[S, T, B], at_ms: int, *, historic: bool
+) -> tuple[S, list[Output]]:
+    """What has lasted too long at this time."""
+    found = laws.findings(view, state, laws.overdue(view, state, tally, at_ms))
+    state = replace(state, fired_ms=at_ms)
+    return state, [Notice(moment=view.moment(at_ms, historic=historic), found=found)] if found else []
+
+
+def last_seen(state: TargetsState) -> Evidence:
+    """The last record of the last closed moment."""
+    return Evidence(source=None if state.last is None else state.last.source)
+
+
+def _unheard_of(state: TargetsState, tally: Tally[Any, Any, Any]) -> frozenset[str]:
+    """Of the members that have not reached the newest target, those that have not written since records may be missing:
+    one of these may have been theirs."""
+    since_ms, members = state.unsettled_ms, tally.group.members
+    if since_ms is None:
+        return frozenset()
+    wrote = {name: members[name].wrote_ms for name in tally.late}
+    return frozenset(name for name, at_ms in wrote.items() if at_ms is None or at_ms < since_ms)
