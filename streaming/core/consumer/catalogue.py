@@ -1,6 +1,6 @@
 """Rules about groups of plain consumers: C-01 to C-11 of docs/protocol/consumer.md 9, and what goes with them."""
 
-from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
+from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
@@ -12,7 +12,6 @@ _NOT_AN_ANSWER = (
 )
 _LEADER = looks("The leader's client computes the assignment: the group's page names it, with its host.")
 _REPORT = looks("Compare the clients' versions: a group may mix releases, and the leader's decides.")
-_NEXT = "With the next generation in which it is not so."
 
 WITHOUT_OWNER = Rule(
     code="CONSUMER-C01",
@@ -53,7 +52,7 @@ UNSUBSCRIBED = Rule(
     exceptions=("an assignor of somebody's own", *_NOT_AN_ANSWER),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(_LEADER, _REPORT),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 TAKEN_EARLY = Rule(
     code="CONSUMER-C03",
@@ -73,7 +72,7 @@ TAKEN_EARLY = Rule(
         ),
         looks("Compare the clients' versions with those in which the issues below were corrected."),
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 UNEVEN_STICKY = Rule(
     code="CONSUMER-C04",
@@ -87,7 +86,7 @@ UNEVEN_STICKY = Rule(
     exceptions=("partitions that change hands are held back", UNKNOWN_CLIENT),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(_LEADER, _REPORT),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 SWAPPED = Rule(
     code="CONSUMER-C05",
@@ -101,7 +100,7 @@ SWAPPED = Rule(
     exceptions=("two members reported one partition",),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(_LEADER, _REPORT),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 UNEVEN_RANGE = Rule(
     code="CONSUMER-C06",
@@ -115,7 +114,7 @@ UNEVEN_RANGE = Rule(
     exceptions=("racks are set: blocks may have holes", "another library's class of this name", UNKNOWN_CLIENT),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(_LEADER, _REPORT),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 UNEVEN_ROUNDROBIN = Rule(
     code="CONSUMER-C07",
@@ -128,7 +127,7 @@ UNEVEN_ROUNDROBIN = Rule(
     exceptions=("subscriptions differ", UNKNOWN_CLIENT),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(_LEADER, _REPORT),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 NOT_COPARTITIONED = Rule(
     code="CONSUMER-C08",
@@ -146,7 +145,7 @@ NOT_COPARTITIONED = Rule(
         looks("An application that joins these topics by partition number has missed matches since the rebalance."),
         _LEADER,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 TRANSFER_UNFINISHED = Rule(
     code="CONSUMER-C09",
@@ -177,7 +176,7 @@ NEEDLESS_MOVES = Rule(
     exceptions=("a member lost what it held", UNKNOWN_CLIENT),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(_LEADER, _REPORT),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 MIXED_CLIENTS = Rule(
     code="CONSUMER-C11",
@@ -230,7 +229,7 @@ TWO_OWNERS = Rule(
         ),
         _LEADER,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 CONTESTED = Rule(
     code="CONSUMER-C14",

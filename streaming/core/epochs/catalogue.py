@@ -5,16 +5,14 @@ from rebalance_monitor.streaming.core.incidents.confirming import MEMBERS
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.targets.advice import COORDINATOR, NEXT_RECORDS, REPORT, UNCLEAN_ELECTION
 
 STATE = Check(
     "kafka-consumer-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
     "the group's state, its assignor, and how far the group epoch is ahead of the target's",
 )
 _CONFIRM = (STATE, MEMBERS)
-_COORDINATOR = looks("The coordinator computes this by itself: look for errors of the group in its broker's log.")
-_REPORT = looks("Compare the broker's release with Kafka's issues: no client can bring this about.")
 _CLIENT = looks("Look at the client that the message names: it may be in a long poll loop, paused, or cut off.")
-_NEXT = "With the next records of the group in which it is not so."
 
 TWO_HOLDERS = Rule(
     code="EPOCHS-E1",
@@ -26,10 +24,10 @@ TWO_HOLDERS = Rule(
     confirm=_CONFIRM,
     advice=(
         looks("Both consumers handle the partition's records, and each commits over the other's offsets."),
-        _COORDINATOR,
-        _REPORT,
+        COORDINATOR,
+        REPORT,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_RECORDS,
 )
 TWO_TARGETS = Rule(
     code="EPOCHS-E2",
@@ -41,10 +39,10 @@ TWO_TARGETS = Rule(
     confirm=_CONFIRM,
     advice=(
         looks("The second of the two waits for a partition that it never gets, or both consume it."),
-        _COORDINATOR,
-        _REPORT,
+        COORDINATOR,
+        REPORT,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_RECORDS,
 )
 EPOCHS_FALL = Rule(
     code="EPOCHS-E3",
@@ -56,10 +54,10 @@ EPOCHS_FALL = Rule(
     exceptions=("the group was deleted and made again",),
     confirm=_CONFIRM,
     advice=(
-        looks("An unclean leader election of the partition of `__consumer_offsets` loses records: look for one."),
-        _COORDINATOR,
+        UNCLEAN_ELECTION,
+        COORDINATOR,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_RECORDS,
 )
 UNLIKE_TARGET = Rule(
     code="EPOCHS-E4",
@@ -73,8 +71,8 @@ UNLIKE_TARGET = Rule(
         "a static member that is away",
     ),
     confirm=_CONFIRM,
-    advice=(_COORDINATOR, _REPORT),
-    resolves=_NEXT,
+    advice=(COORDINATOR, REPORT),
+    resolves=NEXT_RECORDS,
 )
 UNLIKE_STATE = Rule(
     code="EPOCHS-E5",
@@ -85,8 +83,8 @@ UNLIKE_STATE = Rule(
     meaning="Exactly the members that revoke have partitions to give up.",
     exceptions=("a state that no known release has",),
     confirm=_CONFIRM,
-    advice=(_COORDINATOR, _REPORT),
-    resolves=_NEXT,
+    advice=(COORDINATOR, REPORT),
+    resolves=NEXT_RECORDS,
 )
 WAITS_FOR_NOTHING = Rule(
     code="EPOCHS-E6",
@@ -96,8 +94,8 @@ WAITS_FOR_NOTHING = Rule(
     severity=Severity.MEDIUM,
     meaning="A member that waits for partitions holds a proper part of its target.",
     confirm=_CONFIRM,
-    advice=(_COORDINATOR, _REPORT),
-    resolves=_NEXT,
+    advice=(COORDINATOR, REPORT),
+    resolves=NEXT_RECORDS,
 )
 STUCK_REVOKING = Rule(
     code="EPOCHS-E7",
@@ -167,7 +165,7 @@ NO_TARGET = Rule(
     exceptions=("nobody is in the group", "members of the classic protocol alone have their rebalance time-out, too"),
     confirm=_CONFIRM,
     advice=(
-        _COORDINATOR,
+        COORDINATOR,
         looks("An assignor of the broker's own (`group.consumer.assignors`) may fail: its errors are in that log."),
         looks("A broker with a longer `group.consumer.session.timeout.ms` waits longer than 45 s."),
     ),
@@ -187,7 +185,7 @@ WITHOUT_OWNER = Rule(
     confirm=_CONFIRM,
     advice=(
         looks("Nobody reads these partitions: their lag grows until a member has them."),
-        _COORDINATOR,
+        COORDINATOR,
     ),
     resolves="With the target that gives the partitions to a member.",
 )

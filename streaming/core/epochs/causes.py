@@ -13,18 +13,13 @@ has passed. Its records do not show its heartbeats: only where its last record o
 too young for a time-out, it surely left.
 """
 
-from collections.abc import Iterator, Mapping
-
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.schemas.streams_values import StreamsMember
 from rebalance_monitor.streaming.core.epochs.group import STATIC_AWAY, EpochGroup, MemberView
-from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence
-from rebalance_monitor.streaming.core.targets.causes import members
+from rebalance_monitor.streaming.core.targets.causes import LEFT, Departure, departed, departure, members, unknown
 
-LEFT = "member_left"
 STAYED_AWAY = "a static member that was away did not come back within its session time-out"
-CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"
 
 
 def named(member_id: str, view: MemberView) -> str:
@@ -45,8 +40,10 @@ def causes_of(
         found.append(Cause(kind="member_replaced", subjects=members(came & went), evidence=evidence))
     if came - went:
         found.append(Cause(kind="member_joined", subjects=members(came - went), evidence=evidence))
-    lost = {name: view for name, view in gone.items() if named(name, view) not in came}
-    found += _departures(lost, evidence, at_ms, before.ahead_ms, session_ms)
+    lost = ((called, view) for name, view in gone.items() if (called := named(name, view)) not in came)
+    found += departed(
+        ((called, _departure(view, at_ms, before.ahead_ms, session_ms)) for called, view in lost), evidence
+    )
     if changed := _resubscribed(before, after):
         found.append(Cause(kind="subscription_changed", subjects=members(changed), evidence=evidence))
     if before.topology is not None and before.topology != after.topology and not changed:
@@ -56,12 +53,12 @@ def causes_of(
         found.append(Cause(kind="configuration_changed", evidence=(*evidence, Evidence(text=told))))
     if not found and (before.metadata_hash, before.topics) != (after.metadata_hash, after.topics):
         found.append(Cause(kind="topic_changed", evidence=evidence))
-    return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
+    return tuple(found) or (unknown(evidence),)
 
 
 def asked_to_leave(view: MemberView, at_ms: int, ahead_ms: int, session_ms: int) -> bool:
     """Whether a member that is gone at this time left by a request, as far as its records tell."""
-    return _departure(view, at_ms, ahead_ms, session_ms)[0] == LEFT
+    return _departure(view, at_ms, ahead_ms, session_ms).kind == LEFT
 
 
 def _resubscribed(before: EpochGroup, after: EpochGroup) -> set[str]:
@@ -78,34 +75,18 @@ def _subscription(group: EpochGroup, member: MemberView) -> tuple[object, ...]:
     return (frozenset(group.names_of(member)),)
 
 
-def _departures(
-    gone: Mapping[str, MemberView], evidence: tuple[Evidence, ...], at_ms: int, ahead_ms: int, session_ms: int
-) -> Iterator[Cause]:
-    by_text: dict[tuple[str, Certainty, str], list[str]] = {}
-    for member_id, view in gone.items():
-        by_text.setdefault(_departure(view, at_ms, ahead_ms, session_ms), []).append(named(member_id, view))
-    for (kind, certainty, text), names in by_text.items():
-        yield Cause(kind=kind, subjects=members(names), certainty=certainty, evidence=(*evidence, Evidence(text=text)))
-
-
-def _departure(view: MemberView, at_ms: int, ahead_ms: int, session_ms: int) -> tuple[str, Certainty, str]:
-    metadata = view.metadata
+def _departure(view: MemberView, at_ms: int, ahead_ms: int, session_ms: int) -> Departure:
+    metadata, classic = view.metadata, view.classic
     if view.epoch == STATIC_AWAY:
-        return "member_gone", Certainty.CERTAIN, STAYED_AWAY
+        return Departure("member_gone", Certainty.CERTAIN, STAYED_AWAY)
     if view.state is MemberState.UNREVOKED and metadata is not None and view.epoch_since_ms is not None:
         waited_ms = at_ms - ahead_ms - view.epoch_since_ms
         if waited_ms >= metadata.rebalance_timeout_ms:
             text = (
                 f"it did not give up what it had to within its rebalance time-out of {metadata.rebalance_timeout_ms} ms"
             )
-            return "member_lost", Certainty.LIKELY, text
+            return Departure("member_lost", Certainty.LIKELY, text)
     # The session time-out is the broker's, or the classic member's own; no record shows the broker's.
-    classic = view.classic
-    session_ms = classic.session_timeout_ms if classic is not None else session_ms
-    asked = departures.left(view.wrote_ms or 0, at_ms, session_ms)
-    if asked is None:
-        return "member_gone", Certainty.CERTAIN, CANNOT_TELL
-    text = (
-        f"{at_ms - (view.wrote_ms or 0)} ms after its last record: too soon for a session time-out of {session_ms} ms"
-    )
-    return LEFT, asked if classic is not None else Certainty.LIKELY, text
+    if classic is not None:
+        return departure(view.wrote_ms, at_ms, classic.session_timeout_ms, stated=True)
+    return departure(view.wrote_ms, at_ms, session_ms)

@@ -31,11 +31,10 @@ from rebalance_monitor.streaming.core.targets.causes import merged
 from rebalance_monitor.streaming.core.targets.group import among
 from rebalance_monitor.streaming.core.targets.operation import Computed, operation_of
 from rebalance_monitor.streaming.core.targets.published import NameOf
-from rebalance_monitor.streaming.core.targets.state import Underway
 from rebalance_monitor.streaming.core.targets.timing import noted, shortest_session_ms
 from rebalance_monitor.streaming.core.targets.topics import naming
 from rebalance_monitor.streaming.core.targets.trust import Laws, believed, last_seen, notices, opened, reassured
-from rebalance_monitor.streaming.core.targets.way import reached, settled, stands
+from rebalance_monitor.streaming.core.targets.way import reached, settled, stands, underway
 
 PROTOCOL_CHANGED = "protocol_changed"
 
@@ -117,8 +116,8 @@ def _targeted(
     view: GroupView, state: EpochsState, earlier: EpochGroup, target: Computed[EpochGroup], row: Row, name_of: NameOf
 ) -> tuple[EpochsState, list[Output]]:
     """A target: the one before is over, this one is published."""
-    at_ms, source, epoch = row.timestamp_ms, source_of(row), target.after.assignment_epoch or 0
-    state, outputs = settled(view, state, progress_of(earlier), overtaken_by=epoch)
+    at_ms, source = row.timestamp_ms, source_of(row)
+    state, outputs = settled(view, state, progress_of(earlier), overtaken_by=target.after.assignment_epoch or 0)
     here = (Evidence(source=source),)
     if converted(target):
         cause: tuple[Cause, ...] = (Cause(kind=PROTOCOL_CHANGED, evidence=here),)
@@ -128,13 +127,10 @@ def _targeted(
         session_ms = shortest_session_ms(view.settings, view.group)
         cause = merged(state.cause, causes_of(earlier, target.after, here, at_ms, session_ms))
     state, verdict = believed(state, _verdict(view, target, at_ms, name_of, trusted=state.trusted))
-    outputs.append(
-        generation_of(
-            view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of
-        )
+    published = generation_of(
+        view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of
     )
-    underway = Underway(epoch=epoch, source=source, cause=cause, detail=replace(detail_of(target.after), progress=()))
-    return replace(state, underway=underway, cause=(), left={}), outputs
+    return underway(state, published, detail_of(target.after)), [*outputs, published]
 
 
 def _verdict(view: GroupView, target: Computed[EpochGroup], at_ms: int, name_of: NameOf, *, trusted: bool) -> Verdict:

@@ -50,35 +50,22 @@ def generation_of(
     if group.kind == STREAMS:
         detail = replace(detail, streams=tasks_published.detail_of(group, view.knowledge.topics, at_ms))
     had = {**left, **targets_by_name(target.before, name_of)}
-    return Generation(
-        cluster=view.settings.name,
-        group=view.group,
-        incarnation=view.envelope.incarnation,
-        protocol_type=group.kind,
-        protocol=verdict.assignor,
-        generation=group.assignment_epoch or 0,
-        leader=None,
-        at_ms=at_ms,
-        state_ms=group.assignment_ms,
+    return partitions.generation_of(
+        view,
+        group,
+        detail,
         source=source,
-        members=tuple(_member(name, one, name_of, reads) for name, one in sorted(group.members.items())),
+        at_ms=at_ms,
+        members=[_member(name, one, name_of, reads) for name, one in sorted(group.members.items())],
         diff=diff_of(had, targets_by_name(group, name_of)),
         cause=cause,
         verdict=verdict,
-        detail=detail,
-        historic=view.envelope.historic,
     )
 
 
 def detail_of(group: EpochGroup) -> EpochDetail:
     """How far the members are."""
-    return EpochDetail(
-        group_epoch=group.epoch,
-        needed_ms=group.needed_ms,
-        computed_ms=group.assignment_ms,
-        progress=progress_of(group),
-        kind=group.kind,
-    )
+    return partitions.detail_of(group, group.kind, progress_of(group))
 
 
 def progress_of(group: EpochGroup) -> tuple[MemberProgress, ...]:

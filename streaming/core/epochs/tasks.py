@@ -20,12 +20,9 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, tasks_in
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.targets.reasons import INFERRED, OTHER_TOPICS
 from rebalance_monitor.streaming.core.targets.topics import moments_around
 
-OTHER_TOPICS = Reason(
-    ReasonKind.UNKNOWN_TOPICS, "the coordinator may have known other topics or partitions at that time"
-)
-INFERRED = Reason(ReasonKind.UNKNOWN_TOPICS, "partition counts are not known: taken from the target itself")
 NOT_READY = Reason(ReasonKind.UNKNOWN_TOPICS, "nobody was given a task: topics of the topology may have been missing")
 
 

@@ -7,6 +7,7 @@ from rebalance_monitor.streaming.core.epochs import catalogue
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.targets.advice import COORDINATOR, REPORT
 
 STATE = Check(
     "kafka-streams-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
@@ -17,8 +18,6 @@ MEMBERS = Check(
     "each member of a Streams group of the new protocol with its process, its epoch, its tasks and its target",
 )
 _CONFIRM = (STATE, MEMBERS)
-_COORDINATOR = looks("The coordinator computes this by itself: look for errors of the group in its broker's log.")
-_REPORT = looks("Compare the broker's release with Kafka's issues: no client can bring this about.")
 _CLIENT = looks("Look at the thread that the message names: it may be restoring, in a long poll loop, or cut off.")
 
 TWO_HOLDERS = replace(
@@ -31,8 +30,8 @@ TWO_HOLDERS = replace(
     confirm=_CONFIRM,
     advice=(
         looks("Both threads handle the task's records, and both write its changelog: results may be wrong since then."),
-        _COORDINATOR,
-        _REPORT,
+        COORDINATOR,
+        REPORT,
     ),
 )
 TWO_TARGETS = replace(
@@ -41,8 +40,8 @@ TWO_TARGETS = replace(
     meaning="A task is active in one member's target at most.",
     advice=(
         looks("The second of the two waits for a task that it never gets, or both run it."),
-        _COORDINATOR,
-        _REPORT,
+        COORDINATOR,
+        REPORT,
     ),
 )
 EPOCHS_FALL = replace(
@@ -132,7 +131,7 @@ NO_TARGET = replace(
     exceptions=("nobody is in the group",),
     confirm=_CONFIRM,
     advice=(
-        _COORDINATOR,
+        COORDINATOR,
         looks("A broker with a longer `group.streams.session.timeout.ms` waits longer than 45 s."),
         looks("A broker with a longer `group.streams.initial.rebalance.delay.ms` waits longer than 3 s for members."),
     ),
@@ -149,7 +148,7 @@ WITHOUT_OWNER = replace(
     advice=(
         looks("Nobody handles the records of these partitions: their lag grows until a thread has the task."),
         looks("Topics that must have equally many partitions and have not keep the coordinator from giving tasks."),
-        _COORDINATOR,
+        COORDINATOR,
     ),
     resolves="With the target that gives the tasks to a member.",
 )
@@ -165,7 +164,7 @@ COPIES_TOGETHER = Rule(
     advice=(
         looks("Both copies use one directory of state, and are lost together: the task has a standby less than asked."),
         looks("Two processes with one process id break this: see whether a container image has a state directory."),
-        _COORDINATOR,
+        COORDINATOR,
     ),
     resolves="With the next records of the group in which it is not so.",
 )
@@ -177,7 +176,7 @@ WARM_UP_ALONE = Rule(
     severity=Severity.HIGH,
     meaning="A task that warms up is active with another member.",
     confirm=_CONFIRM,
-    advice=(_COORDINATOR, _REPORT),
+    advice=(COORDINATOR, REPORT),
     resolves="With the next records of the group in which it is not so.",
 )
 RULES = (

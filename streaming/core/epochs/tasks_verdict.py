@@ -28,8 +28,9 @@ from rebalance_monitor.streaming.core.epochs.units import ACTIVE, NONE, STANDBY,
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.targets.expected import OVERTAKEN, Comparison, orders_to_try
+from rebalance_monitor.streaming.core.targets.expected import Comparison, orders_to_try
 from rebalance_monitor.streaming.core.targets.operation import Computed
+from rebalance_monitor.streaming.core.targets.reasons import OVERTAKEN, RECORDS_MISSING
 
 ASSIGNOR = "sticky"
 STANDBYS = "num.standby.replicas"
@@ -38,7 +39,6 @@ DEFAULT_STANDBYS, MOST_STANDBYS = 0, 2
 BY_LOAD, BY_PAIRS = (">=4.2", NEWEST), ("4.1", (4, 1))
 """Ranges of releases that compute alike, and one release of each."""
 
-RECORDS_MISSING = Reason(ReasonKind.EVIDENCE_MISSING, "records of the group before this target were not read")
 MEMBER_MISSING = Reason(ReasonKind.EVIDENCE_MISSING, "the record of a member was not read")
 TOPOLOGY_MISSING = Reason(ReasonKind.TOPOLOGY_UNKNOWN, "the record of the topology was not read")
 COUNTS_MISSING = Reason(ReasonKind.PARTITIONS_UNKNOWN, "no sample shows the topics of the topology with these tasks")

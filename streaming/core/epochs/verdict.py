@@ -9,17 +9,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from rebalance_monitor.assignors.broker.model import NEWEST, BrokerResult, Release
+from rebalance_monitor.assignors.broker.model import NEWEST, Release
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.epochs import expected, topics
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.units import partitions_in
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.targets.expected import OVERTAKEN, Comparison, flat_target
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
+from rebalance_monitor.streaming.core.targets.expected import Comparison
 from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.published import NameOf, share_of
-from rebalance_monitor.streaming.core.targets.topics import Topics, sampled
+from rebalance_monitor.streaming.core.targets.published import NameOf
+from rebalance_monitor.streaming.core.targets.reasons import (
+    CANNOT_RUN,
+    INFERRED,
+    MANY_ORDERS,
+    OTHER_TOPICS,
+    OVERTAKEN,
+    RECORDS_MISSING,
+    SUBSCRIPTION_MISSING,
+    other_release,
+)
+from rebalance_monitor.streaming.core.targets.topics import KnownTopics, sampled
+from rebalance_monitor.streaming.core.targets.verdict import explained, not_judged, unexplained
 
 ERAS: dict[str, tuple[tuple[str, Release], ...]] = {
     "uniform": ((">=4.0", NEWEST), ("3.8-3.9", (3, 9)), ("3.7", (3, 7))),
@@ -30,30 +41,8 @@ ERAS: dict[str, tuple[tuple[str, Release], ...]] = {
 CONVERTED = Reason(
     ReasonKind.CONVERSION, "members of the classic protocol brought it: no assignor of the broker computed it"
 )
-RECORDS_MISSING = Reason(ReasonKind.EVIDENCE_MISSING, "records of the group before this target were not read")
-MEMBER_MISSING = Reason(ReasonKind.EVIDENCE_MISSING, "the subscription of a member was not read")
-OTHER_TOPICS = Reason(
-    ReasonKind.UNKNOWN_TOPICS, "the coordinator may have known other topics or partitions at that time"
-)
-INFERRED = Reason(ReasonKind.UNKNOWN_TOPICS, "partition counts are not known: taken from the target itself")
 OTHER_DEFAULT = Reason(ReasonKind.UNKNOWN_DEFAULT, "the broker's default assignor may be another one")
-MANY_ORDERS = Reason(
-    ReasonKind.EQUAL_CHOICE, "member ids share places in the coordinator's map in more orders than are tried"
-)
 EVEN = Reason(ReasonKind.EQUAL_CHOICE, "as many members prefer another assignor")
-FAILED = Reason(ReasonKind.CANNOT_RUN, "the assignor of no release can be run on this input")
-
-
-def _other_release(assignor: str, era: str) -> Reason:
-    return Reason(ReasonKind.OTHER_RELEASE, f"{assignor} of the releases {era}")
-
-
-@dataclass(frozen=True, slots=True)
-class _View:
-    """Topics as the coordinator may have known them. `why`: what is assumed; None where nothing is."""
-
-    topics: Topics
-    why: Reason | None = None
 
 
 def judge(
@@ -65,16 +54,16 @@ def judge(
     assignor = named[0] if len(named) == 1 else None
     known = [one for one in named if one in ERAS]
     if expected.converted(computed):
-        return _not_judged(None, CONVERTED)
+        return not_judged(None, CONVERTED)
     if not trusted:
-        return _not_judged(assignor, RECORDS_MISSING)
+        return not_judged(assignor, RECORDS_MISSING)
     if group.behind:
-        return _not_judged(assignor, OVERTAKEN)
+        return not_judged(assignor, OVERTAKEN)
     if any(one.metadata is None for one in group.members.values()):
-        return _not_judged(assignor, MEMBER_MISSING)
+        return not_judged(assignor, SUBSCRIPTION_MISSING)
     if not known:
         text = f"assignor {', '.join(named)} is not recomputed by this version"
-        return _not_judged(assignor, Reason(ReasonKind.ASSIGNOR_UNKNOWN, text))
+        return not_judged(assignor, Reason(ReasonKind.ASSIGNOR_UNKNOWN, text))
     views = list(_views(group, history, at_ms))
     verdict, why_not = _compared(computed, known, views, name_of)
     if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
@@ -83,30 +72,34 @@ def judge(
     if not any(topics.fits(group, one.topics) for one in sure) and not topics.holed(group):
         names = ", ".join(topics.subscribed(group)[:5])
         text = f"partition counts not known: {names}" if not sure else f"partitions that no sample shows: {names}"
-        return _not_judged(assignor, Reason(ReasonKind.PARTITIONS_UNKNOWN, text))
+        return not_judged(assignor, Reason(ReasonKind.PARTITIONS_UNKNOWN, text))
     if why_not is not None:
-        return _not_judged(assignor, why_not)
-    return verdict or _not_judged(assignor, FAILED)
+        return not_judged(assignor, why_not)
+    return verdict or not_judged(assignor, CANNOT_RUN)
 
 
 def _compared(
-    computed: Computed[EpochGroup], named: Sequence[str], views: Sequence[_View], name_of: NameOf
+    computed: Computed[EpochGroup], named: Sequence[str], views: Sequence[KnownTopics], name_of: NameOf
 ) -> tuple[Verdict | None, Reason | None]:
     """The verdict, as far as any assignor could be run; and why a comparison cannot tell, where one cannot."""
     first: Verdict | None = None
     why_not: Reason | None = None
+    given = {name: partitions_in(one.wanted()) for name, one in computed.after.members.items()}
     choices = list(_choices(computed.after, named, views))
     for choice, view in choices:
         answer = expected.explained(computed, view.topics, choice.assignor, choice.release, assumptions=len(choices))
         match answer:
             case Comparison.SAME:
-                return _explained(choice, view, computed.after, name_of), None
+                why = choice.why or view.why
+                return explained(choice.assignor, (choice.era,), why, given, name_of), None
             case Comparison.UNSURE:
                 why_not = MANY_ORDERS
             case Comparison.FAILED:
                 continue
             case Comparison.OTHER:
-                first = first or _unexplained(computed, view, choice, name_of)
+                if first is None:
+                    outcome = expected.run(computed, view.topics, choice.assignor, choice.release)
+                    first = unexplained(choice.assignor, outcome, given, name_of)
             case _:
                 assert_never(answer)
     return first, why_not
@@ -122,11 +115,13 @@ class _Choice:
     why: Reason | None = None
 
 
-def _choices(group: EpochGroup, named: Sequence[str], views: Sequence[_View]) -> Iterator[tuple[_Choice, _View]]:
+def _choices(
+    group: EpochGroup, named: Sequence[str], views: Sequence[KnownTopics]
+) -> Iterator[tuple[_Choice, KnownTopics]]:
     """What may have been, the likeliest first: the newest release with every view, then others with each."""
     even = None if len(named) == 1 else EVEN
     choices = [
-        _Choice(name, era, release, even if at == 0 else _other_release(name, era))
+        _Choice(name, era, release, even if at == 0 else other_release(name, era))
         for name in named
         for at, (era, release) in enumerate(ERAS[name])
         if at == 0 or group.metadata_hash is None
@@ -138,51 +133,25 @@ def _choices(group: EpochGroup, named: Sequence[str], views: Sequence[_View]) ->
         yield from ((choice, view) for view in views)
 
 
-def _views(group: EpochGroup, history: TopicHistory, at_ms: int) -> Iterator[_View]:
+def _views(group: EpochGroup, history: TopicHistory, at_ms: int) -> Iterator[KnownTopics]:
     names = topics.subscribed(group)
     told = topics.recorded(group)
     if told is not None or not names:
-        yield _View(told or {})
+        yield KnownTopics(told or {})
         return
     views = list(sampled(history, names, at_ms))
     for number, view in enumerate(views):
-        yield _View(view, None if number == 0 else OTHER_TOPICS)
+        yield KnownTopics(view, None if number == 0 else OTHER_TOPICS)
     # A topic that was deleted may still be in the last sample, and one that was just made not yet known to the broker.
     given = {topic for one in group.members.values() for topic, _ in partitions_in(one.wanted())}
     for view in views:
         known = {name: one for name, one in view.items() if one.id in given}
         if known != view:
-            yield _View(known, OTHER_TOPICS)
+            yield KnownTopics(known, OTHER_TOPICS)
     # Where samples show all that was given, a partition that nobody was given is none that does not exist.
     if any(one.at_ms <= at_ms for one in history.moments(names)) and any(topics.fits(group, one) for one in views):
         return
     alike = len({frozenset(group.names_of(one)) for one in group.members.values()}) <= 1
     guessed = topics.inferred(group, names) if alike else None
     if guessed is not None:
-        yield _View(guessed, INFERRED)
-
-
-def _explained(choice: _Choice, view: _View, group: EpochGroup, name_of: NameOf) -> Verdict:
-    why = choice.why or view.why
-    shares = {
-        name: ExpectedShare(assigned=share_of(partitions_in(one.wanted()), name_of))
-        for name, one in group.members.items()
-    }
-    grade = Grade.MATCH if why is None else Grade.EXPLAINABLE
-    return Verdict(grade=grade, assignor=choice.assignor, eras=(choice.era,), reason=why, expected=shares)
-
-
-def _unexplained(computed: Computed[EpochGroup], view: _View, choice: _Choice, name_of: NameOf) -> Verdict:
-    outcome = expected.run(computed, view.topics, choice.assignor, choice.release)
-    members = computed.after.members
-    wanted = {name: flat_target(outcome, name) for name in members} if isinstance(outcome, BrokerResult) else {}
-    other = next((name for name, of in wanted.items() if of != members[name].wanted()), "a member")
-    shares = {name: ExpectedShare(assigned=share_of(of, name_of)) for name, of in wanted.items()}
-    reason = Reason(ReasonKind.OTHER_ANSWER, f"{other} was given other partitions than {choice.assignor} computes")
-    empty = ExpectedShare(assigned=ConsumerShare())
-    given = {name: shares.get(name, empty) for name in members}
-    return Verdict(grade=Grade.UNEXPLAINED, assignor=choice.assignor, reason=reason, expected=given)
-
-
-def _not_judged(assignor: str | None, why: Reason) -> Verdict:
-    return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=why)
+        yield KnownTopics(guessed, INFERRED)

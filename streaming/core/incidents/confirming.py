@@ -113,4 +113,5 @@ DECLARATIONS = (
 WISHES = (
     looks("Where no release knows the protocol `static`, declarations are wishes of the monitor's configuration."),
 )
+NEXT_GENERATION_WITHOUT = "With the next generation in which it is not so."
 NEXT_GENERATION = "With the next generation in which the law holds again."

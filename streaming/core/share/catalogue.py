@@ -3,6 +3,7 @@
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.targets.advice import COORDINATOR, NEXT_RECORDS, REPORT, UNCLEAN_ELECTION
 
 STATE = Check(
     "kafka-share-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
@@ -13,10 +14,7 @@ MEMBERS = Check(
     "each member of a share group with its epoch and its partitions",
 )
 _CONFIRM = (STATE, MEMBERS)
-_COORDINATOR = looks("The coordinator computes this by itself: look for errors of the group in its broker's log.")
-_REPORT = looks("Compare the broker's release with Kafka's issues: no client can bring this about.")
 _SESSION = looks("A broker with a longer `group.share.session.timeout.ms` waits longer than 45 s.")
-_NEXT = "With the next records of the group in which it is not so."
 _PATIENCE = "after the broker's session time-out (45 s) and 5 s more"
 
 EPOCHS_FALL = Rule(
@@ -29,10 +27,10 @@ EPOCHS_FALL = Rule(
     exceptions=("the group was deleted and made again", "a member left and joined again"),
     confirm=_CONFIRM,
     advice=(
-        looks("An unclean leader election of the partition of `__consumer_offsets` loses records: look for one."),
-        _COORDINATOR,
+        UNCLEAN_ELECTION,
+        COORDINATOR,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_RECORDS,
 )
 UNLIKE_TARGET = Rule(
     code="SHARE-H2",
@@ -47,8 +45,8 @@ UNLIKE_TARGET = Rule(
         "a state that no known release has",
     ),
     confirm=_CONFIRM,
-    advice=(_COORDINATOR, _REPORT),
-    resolves=_NEXT,
+    advice=(COORDINATOR, REPORT),
+    resolves=NEXT_RECORDS,
 )
 LAGGING = Rule(
     code="SHARE-H3",
@@ -79,7 +77,7 @@ NO_TARGET = Rule(
     exceptions=("nobody is in the group",),
     confirm=_CONFIRM,
     advice=(
-        _COORDINATOR,
+        COORDINATOR,
         looks("An assignor of the broker's own (`group.share.assignors`) may fail: its errors are in that log."),
         _SESSION,
     ),
@@ -100,7 +98,7 @@ WITHOUT_MEMBER = Rule(
     advice=(
         looks("Nobody reads these partitions. Where the message says that their share state was never initialized, "
               "look for errors of the share coordinator, which writes `__share_group_state`, in the brokers' logs."),
-        _COORDINATOR,
+        COORDINATOR,
     ),
     resolves="With the target that gives the partitions to a member.",
 )  # fmt: skip

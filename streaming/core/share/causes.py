@@ -16,17 +16,15 @@ A member that leaves asks for it, and is gone at once. One that falls silent is 
 passed; its records do not show its heartbeats.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.schemas.group_records import GroupRecord
-from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence
-from rebalance_monitor.streaming.core.share.group import PARTS, ShareGroup, ShareView
-from rebalance_monitor.streaming.core.targets.causes import members
+from rebalance_monitor.streaming.core.share.group import PARTS, ShareGroup
+from rebalance_monitor.streaming.core.targets.causes import departed, departure, members, unknown
 from rebalance_monitor.streaming.core.targets.stated import StatedPart
 
-CANNOT_TELL = "it left or was removed: its session time-out may have passed since its last record, so nothing tells"
 STATE_LEFT = "partitions with share state were in no target before: their topic was deleted, and its state was not yet"
 
 
@@ -69,7 +67,8 @@ def causes_of(
     found: list[Cause] = []
     if came:
         found.append(Cause(kind="member_joined", subjects=members(came), evidence=evidence))
-    found += _departures({name: before.members[name] for name in gone}, evidence, at_ms, session_ms)
+    lost = ((name, departure(before.members[name].wrote_ms, at_ms, session_ms)) for name in gone)
+    found += departed(lost, evidence)
     if changed := _resubscribed(before, after):
         found.append(Cause(kind="subscription_changed", subjects=members(changed), evidence=evidence))
     if after.members and asking.anew and unlike_initialized(asking):
@@ -82,11 +81,6 @@ def causes_of(
         said = (*evidence, Evidence(text=STATE_LEFT))
         found.append(Cause(kind="topic_changed", certainty=Certainty.LIKELY, evidence=said))
     return tuple(found)
-
-
-def unknown(evidence: tuple[Evidence, ...]) -> Cause:
-    """Nothing in the records tells why."""
-    return Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence)
 
 
 def unlike_initialized(group: ShareGroup) -> bool:
@@ -110,22 +104,3 @@ def _resubscribed(before: ShareGroup, after: ShareGroup) -> set[str]:
         for name, (earlier, later) in known.items()
         if earlier.metadata is not None and set(earlier.names) != set(later.names)
     }
-
-
-def _departures(
-    gone: Mapping[str, ShareView], evidence: tuple[Evidence, ...], at_ms: int, session_ms: int
-) -> Iterator[Cause]:
-    by_text: dict[tuple[str, Certainty, str], list[str]] = {}
-    for name, view in gone.items():
-        by_text.setdefault(_departure(view, at_ms, session_ms), []).append(name)
-    for (kind, certainty, text), names in by_text.items():
-        said = (*evidence, Evidence(text=text))
-        yield Cause(kind=kind, subjects=members(names), certainty=certainty, evidence=said)
-
-
-def _departure(view: ShareView, at_ms: int, session_ms: int) -> tuple[str, Certainty, str]:
-    wrote_ms = view.wrote_ms or 0
-    if departures.left(wrote_ms, at_ms, session_ms) is None:
-        return "member_gone", Certainty.CERTAIN, CANNOT_TELL
-    text = f"{at_ms - wrote_ms} ms after its last record: too soon for a session time-out of {session_ms} ms"
-    return "member_left", Certainty.LIKELY, text

@@ -28,6 +28,8 @@ from rebalance_monitor.schemas.group_values import (
 from rebalance_monitor.streaming.core.targets.group import TargetGroup, TargetMember, TopicPartition, flat
 from rebalance_monitor.streaming.core.targets.stated import OF_MEMBERS, StatedPart
 
+KIND = "share"
+"""The kind of such groups."""
 PARTS: Mapping[int, StatedPart] = {
     9: StatedPart.METADATA,
     10: StatedPart.MEMBER,

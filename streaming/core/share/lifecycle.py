@@ -16,12 +16,11 @@ from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, load
 from rebalance_monitor.streaming.core.model.records import Body, OtherGroup
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.share import catalogue, operation, timing
+from rebalance_monitor.streaming.core.share.group import KIND
 from rebalance_monitor.streaming.core.share.state import ShareState
 from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.targets.session import TargetsSession
 from rebalance_monitor.streaming.core.targets.timing import session_ms
-
-KIND = "share"
 
 
 class ShareLifecycle(NoTopics):

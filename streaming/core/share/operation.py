@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.share import timing
 from rebalance_monitor.streaming.core.share.breaches import ShareBreach
-from rebalance_monitor.streaming.core.share.causes import Raised, causes_of, raises_of, unknown
+from rebalance_monitor.streaming.core.share.causes import Raised, causes_of, raises_of
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.laws import breaches_of, epoch_decreased
 from rebalance_monitor.streaming.core.share.published import detail_of, generation_of, progress_of, targets_by_member
@@ -19,15 +19,14 @@ from rebalance_monitor.streaming.core.share.rules import evaluated, findings_of
 from rebalance_monitor.streaming.core.share.state import ShareState
 from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.share.verdict import judge
-from rebalance_monitor.streaming.core.targets.causes import merged
+from rebalance_monitor.streaming.core.targets.causes import merged, unknown
 from rebalance_monitor.streaming.core.targets.group import among
 from rebalance_monitor.streaming.core.targets.operation import Computed, operation_of
 from rebalance_monitor.streaming.core.targets.published import NameOf
-from rebalance_monitor.streaming.core.targets.state import Underway
 from rebalance_monitor.streaming.core.targets.timing import noted, shortest_session_ms
 from rebalance_monitor.streaming.core.targets.topics import naming
 from rebalance_monitor.streaming.core.targets.trust import Laws, believed, last_seen, notices, opened, reassured
-from rebalance_monitor.streaming.core.targets.way import reached, settled, stands
+from rebalance_monitor.streaming.core.targets.way import reached, settled, stands, underway
 
 
 def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[ShareState, ShareTally, list[Output]]:
@@ -97,16 +96,13 @@ def _targeted(
     view: GroupView, state: ShareState, earlier: ShareGroup, target: Computed[ShareGroup], row: Row, name_of: NameOf
 ) -> tuple[ShareState, list[Output]]:
     """A target: the one before is over, this one is published."""
-    at_ms, source, epoch = row.timestamp_ms, source_of(row), target.after.assignment_epoch or 0
-    state, outputs = settled(view, state, progress_of(earlier), overtaken_by=epoch)
+    at_ms, source = row.timestamp_ms, source_of(row)
+    state, outputs = settled(view, state, progress_of(earlier), overtaken_by=target.after.assignment_epoch or 0)
     here = (Evidence(source=source),)
     session_ms = shortest_session_ms(view.settings, view.group)
     cause = state.cause or causes_of(earlier, target.after, here, at_ms, session_ms) or (unknown(here),)
     state, verdict = believed(state, judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted))
-    outputs.append(
-        generation_of(
-            view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of
-        )
+    published = generation_of(
+        view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of
     )
-    underway = Underway(epoch=epoch, source=source, cause=cause, detail=replace(detail_of(target.after), progress=()))
-    return replace(state, underway=underway, cause=(), left={}), outputs
+    return underway(state, published, detail_of(target.after)), [*outputs, published]

@@ -6,11 +6,10 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import diff_of
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail, MemberProgress
 from rebalance_monitor.streaming.core.model.results import Cause, Generation, MemberResult, Source, Verdict
-from rebalance_monitor.streaming.core.share.group import ShareGroup, ShareView
+from rebalance_monitor.streaming.core.share.group import KIND, ShareGroup, ShareView
+from rebalance_monitor.streaming.core.targets import published
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.published import NameOf, share_of, shown, state_word
-
-PROTOCOL_TYPE = "share"
 
 
 def generation_of(
@@ -27,35 +26,22 @@ def generation_of(
     """A target. `left`: what members had that have gone since the target before."""
     group = target.after
     had = {**left, **targets_by_member(target.before, name_of)}
-    return Generation(
-        cluster=view.settings.name,
-        group=view.group,
-        incarnation=view.envelope.incarnation,
-        protocol_type=PROTOCOL_TYPE,
-        protocol=verdict.assignor,
-        generation=group.assignment_epoch or 0,
-        leader=None,
-        at_ms=at_ms,
-        state_ms=group.assignment_ms,
+    return published.generation_of(
+        view,
+        group,
+        detail_of(group),
         source=source,
-        members=tuple(_member(name, one, name_of) for name, one in sorted(group.members.items())),
+        at_ms=at_ms,
+        members=[_member(name, one, name_of) for name, one in sorted(group.members.items())],
         diff=diff_of(had, targets_by_member(group, name_of)),
         cause=cause,
         verdict=verdict,
-        detail=detail_of(group),
-        historic=view.envelope.historic,
     )
 
 
 def detail_of(group: ShareGroup) -> EpochDetail:
     """How far the members are."""
-    return EpochDetail(
-        group_epoch=group.epoch,
-        needed_ms=group.needed_ms,
-        computed_ms=group.assignment_ms,
-        progress=progress_of(group),
-        kind=PROTOCOL_TYPE,
-    )
+    return published.detail_of(group, KIND, progress_of(group))
 
 
 def progress_of(group: ShareGroup) -> tuple[MemberProgress, ...]:

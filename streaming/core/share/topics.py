@@ -1,27 +1,13 @@
 """Topics of a share group as the coordinator may have known them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from rebalance_monitor.assignors.broker.model import BrokerTopic
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.targets import topics
-from rebalance_monitor.streaming.core.targets.topics import Topics
-
-OTHER_TOPICS = Reason(
-    ReasonKind.UNKNOWN_TOPICS, "the coordinator may have known other topics or partitions at that time"
-)
-INFERRED = Reason(ReasonKind.UNKNOWN_TOPICS, "partition counts are not known: taken from the target itself")
-
-
-@dataclass(frozen=True, slots=True)
-class KnownTopics:
-    """Topics as the coordinator may have known them. `why`: what is assumed; None where nothing is."""
-
-    topics: Topics
-    why: Reason | None = None
+from rebalance_monitor.streaming.core.targets.reasons import INFERRED, OTHER_TOPICS
+from rebalance_monitor.streaming.core.targets.topics import KnownTopics
 
 
 def known_topics(group: ShareGroup, history: TopicHistory, at_ms: int) -> Iterator[KnownTopics]:

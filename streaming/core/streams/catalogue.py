@@ -4,15 +4,14 @@ classic group is held to.
 The rules of the high-availability assignor are in `catalogue_placement`, those across records in `catalogue_across`.
 """
 
-from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
+from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 
 OWN_ASSIGNOR = "an assignor of the application's own"
-_NEXT = "With the next generation in which it is not so."
-_LEADER = looks("The leader's process computes the assignment: the group's page names it, with its host.")
-_RELEASES = looks("Compare the releases of Kafka Streams that the processes run: the leader's decides.")
+LEADER = looks("The leader's process computes the assignment: the group's page names it, with its host.")
+RELEASES = looks("Compare the releases of Kafka Streams that the processes run: the leader's decides.")
 
 TWO_ACTIVES = Rule(
     code="STREAMS-S01",
@@ -29,10 +28,10 @@ TWO_ACTIVES = Rule(
             "Both threads handle the task's records, and both write its changelog: results may be wrong since "
             "the rebalance."
         ),
-        _LEADER,
-        _RELEASES,
+        LEADER,
+        RELEASES,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 MISSING_TASK = Rule(
     code="STREAMS-S02",
@@ -49,9 +48,9 @@ MISSING_TASK = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Nobody handles the records of these partitions: their lag grows until a thread has the task."),
-        _LEADER,
+        LEADER,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 TAKEN_EARLY = Rule(
     code="STREAMS-S03",
@@ -71,9 +70,9 @@ TAKEN_EARLY = Rule(
         looks(
             "Records of the partition may have been handled twice, from the rebalance on until the owner gave it up."
         ),
-        _RELEASES,
+        RELEASES,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 HAND_OVER_UNTOLD = Rule(
     code="STREAMS-S04",
@@ -89,9 +88,9 @@ HAND_OVER_UNTOLD = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("If the group's next generation does not come soon, nobody runs the task: see whether its lag grows."),
-        _LEADER,
+        LEADER,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 ACTIVE_AND_STANDBY = Rule(
     code="STREAMS-S05",
@@ -104,9 +103,9 @@ ACTIVE_AND_STANDBY = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The copy protects from nothing: the task's state is on one process fewer than configured."),
-        _LEADER,
+        LEADER,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 STANDBY_WITHOUT_STATE = Rule(
     code="STREAMS-S06",
@@ -120,9 +119,9 @@ STANDBY_WITHOUT_STATE = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Compare the topology that the monitor was given with the one that runs: stores may have been added."),
-        _RELEASES,
+        RELEASES,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 OFFSET_SUMS = Rule(
     code="STREAMS-S22",
@@ -136,9 +135,9 @@ OFFSET_SUMS = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The leader places tasks by these reports: it takes a wrong reporter for one that is caught up."),
-        _RELEASES,
+        RELEASES,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 HOST_MAPS = Rule(
     code="STREAMS-S23",
@@ -155,7 +154,7 @@ HOST_MAPS = Rule(
         looks("Interactive queries may ask the wrong process until the next rebalance."),
         looks("If two processes have one application.server: each needs an address of its own."),
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 SHARED_PROCESS_ID = Rule(
     code="STREAMS-S24",
@@ -177,7 +176,7 @@ SHARED_PROCESS_ID = Rule(
             "process with an empty directory gets an id of its own."
         ),
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 VERSIONS = Rule(
     code="STREAMS-S25",
@@ -192,8 +191,8 @@ VERSIONS = Rule(
     meaning="Assignments have the least version that a member uses, and name the least that a member supports.",
     exceptions=("a rolling upgrade: members use different versions",),
     confirm=(GROUP_RECORD, MEMBERS),
-    advice=(_RELEASES,),
-    resolves=_NEXT,
+    advice=(RELEASES,),
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 ERROR_ASSIGNMENT = Rule(
     code="STREAMS-S26",
@@ -213,7 +212,7 @@ ERROR_ASSIGNMENT = Rule(
             "started again."
         ),
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 TASK_SHAPE = Rule(
     code="STREAMS-S27",
@@ -225,9 +224,9 @@ TASK_SHAPE = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The thread fails when it reads the assignment: see its log."),
-        _LEADER,
+        LEADER,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 STREAMS_UNDECODABLE = Rule(
     code="STREAMS-S30",

@@ -1,14 +1,12 @@
 """Rules about generations of a Streams group that follow each other: S-18 to S-21 and S-29 of "
 "docs/protocol/streams.md 8."""
 
-from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
+from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.streams.catalogue import OWN_ASSIGNOR
+from rebalance_monitor.streaming.core.streams.catalogue import LEADER, OWN_ASSIGNOR
 
-_NEXT = "With the next generation in which it is not so."
-_LEADER = looks("The leader's process computes the assignment: the group's page names it, with its host.")
 _OTHER_LEADER = "another leader"
 _OTHER_TOPICS = "topics or partitions changed"
 
@@ -26,8 +24,8 @@ NOT_CONVERGED = Rule(
         OWN_ASSIGNOR,
     ),
     confirm=(GROUP_RECORD, MEMBERS),
-    advice=(_LEADER,),
-    resolves=_NEXT,
+    advice=(LEADER,),
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 NO_PROGRESS = Rule(
     code="STREAMS-S19",
@@ -75,8 +73,8 @@ UNSTABLE_OUTPUT = Rule(
         OWN_ASSIGNOR,
     ),
     confirm=(GROUP_RECORD, MEMBERS),
-    advice=(_LEADER,),
-    resolves=_NEXT,
+    advice=(LEADER,),
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 PING_PONG = Rule(
     code="STREAMS-S21",
@@ -92,9 +90,9 @@ PING_PONG = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("See whether copies fall behind again and again: the process may be short of disk or network."),
-        _LEADER,
+        LEADER,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 STATE_LOST = Rule(
     code="STREAMS-S29",
@@ -116,7 +114,7 @@ STATE_LOST = Rule(
             "the directory is on a disk that is emptied."
         ),
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
     for_ms=0,
 )
 

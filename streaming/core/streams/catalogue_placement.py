@@ -1,14 +1,11 @@
 """Rules of the high-availability assignor of Kafka Streams: S-07 to S-17 and S-28 of docs/protocol/streams.md 8."""
 
-from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS
+from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.streams.catalogue import OWN_ASSIGNOR
+from rebalance_monitor.streaming.core.streams.catalogue import LEADER, OWN_ASSIGNOR, RELEASES
 
-_NEXT = "With the next generation in which it is not so."
-_LEADER = looks("The leader's process computes the assignment: the group's page names it, with its host.")
-_RELEASES = looks("Compare the releases of Kafka Streams that the processes run: the leader's decides.")
 _SETTINGS = looks("Compare `clusters[].streams` of the monitor's configuration with the leader's configuration.")
 _MOVING = "tasks are still on the move"
 
@@ -30,7 +27,7 @@ FEW_COPIES = Rule(
         ),
         _SETTINGS,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 MANY_WARM_UPS = Rule(
     code="STREAMS-S08",
@@ -46,9 +43,9 @@ MANY_WARM_UPS = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         _SETTINGS,
-        _RELEASES,
+        RELEASES,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 BEHIND_ACTIVE = Rule(
     code="STREAMS-S09",
@@ -70,9 +67,9 @@ BEHIND_ACTIVE = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The task stands still until its state is restored from the changelog."),
-        _RELEASES,
+        RELEASES,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 BEHIND_STANDBY = Rule(
     code="STREAMS-S10",
@@ -85,9 +82,9 @@ BEHIND_STANDBY = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         _SETTINGS,
-        _LEADER,
+        LEADER,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 UNEVEN_ACTIVES = Rule(
     code="STREAMS-S11",
@@ -103,10 +100,10 @@ UNEVEN_ACTIVES = Rule(
     ),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
-        _LEADER,
-        _RELEASES,
+        LEADER,
+        RELEASES,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 UNEVEN_TOTAL = Rule(
     code="STREAMS-S12",
@@ -120,8 +117,8 @@ UNEVEN_TOTAL = Rule(
         "client tags",
     ),
     confirm=(GROUP_RECORD, MEMBERS),
-    advice=(_LEADER,),
-    resolves=_NEXT,
+    advice=(LEADER,),
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 UNEVEN_SUBTOPOLOGY = Rule(
     code="STREAMS-S13",
@@ -133,8 +130,8 @@ UNEVEN_SUBTOPOLOGY = Rule(
     "processes.",
     exceptions=("processes with different numbers of threads",),
     confirm=(GROUP_RECORD, MEMBERS),
-    advice=(_LEADER,),
-    resolves=_NEXT,
+    advice=(LEADER,),
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 UNEVEN_THREADS = Rule(
     code="STREAMS-S14",
@@ -149,8 +146,8 @@ UNEVEN_THREADS = Rule(
         "a leader up to 3.1",
     ),
     confirm=(GROUP_RECORD, MEMBERS),
-    advice=(_RELEASES,),
-    resolves=_NEXT,
+    advice=(RELEASES,),
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 UNSTICKY_THREAD = Rule(
     code="STREAMS-S15",
@@ -164,9 +161,9 @@ UNSTICKY_THREAD = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The task is closed and opened again; a store in memory is restored from the changelog."),
-        _RELEASES,
+        RELEASES,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 NO_PROBING = Rule(
     code="STREAMS-S16",
@@ -187,7 +184,7 @@ NO_PROBING = Rule(
         ),
         _SETTINGS,
     ),
-    resolves=_NEXT,
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 DEADLINE_CARRIER = Rule(
     code="STREAMS-S17",
@@ -198,8 +195,8 @@ DEADLINE_CARRIER = Rule(
     meaning="The first thread of the leader's process has the deadline, and no other.",
     exceptions=(OWN_ASSIGNOR,),
     confirm=(GROUP_RECORD, MEMBERS),
-    advice=(_LEADER,),
-    resolves=_NEXT,
+    advice=(LEADER,),
+    resolves=NEXT_GENERATION_WITHOUT,
 )
 IMBALANCE_FACTOR = Rule(
     code="STREAMS-S28",
@@ -210,8 +207,8 @@ IMBALANCE_FACTOR = Rule(
     meaning="Once nothing moves any more, each process runs its share of tasks within 20 % (a draft of KIP-441).",
     exceptions=(_MOVING,),
     confirm=(GROUP_RECORD, MEMBERS),
-    advice=(_LEADER,),
-    resolves=_NEXT,
+    advice=(LEADER,),
+    resolves=NEXT_GENERATION_WITHOUT,
     report=True,
 )
 

@@ -9,14 +9,8 @@ from enum import Enum, auto
 from itertools import islice
 
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerResult, Outcome, member_orders
-from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
 
-OVERTAKEN = Reason(
-    ReasonKind.EVIDENCE_MISSING, "the group changed while this target was computed: who was in it before is not known"
-)
-"""A target of an earlier epoch than the group's: coordinators after 4.3 compute targets beside the heartbeats
-(KIP-1263), so who joined or left meanwhile was not in the assignor's input."""
 _MOST_ORDERS = 720
 _MOST_WORK = 100_000
 """Members and partitions of all orders together that are tried for one target: large groups get fewer."""

@@ -7,11 +7,13 @@ a sample shows it, so around a record there are several views.
 
 import base64
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from rebalance_monitor.assignors.broker.model import BrokerTopic
 from rebalance_monitor.schemas.group_values import PartitionMetadata
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
+from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.targets.group import TargetGroup, TopicPartition
 from rebalance_monitor.streaming.core.targets.published import NameOf
 
@@ -21,6 +23,14 @@ DELAY_MS = 5_000
 """How much later than a sample, or earlier, the coordinator may have seen what it shows."""
 MOST_EARLIER = 3
 MOST_LATER = 2
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTopics:
+    """Topics as the coordinator may have known them. `why`: what is assumed; None where nothing is."""
+
+    topics: Topics
+    why: Reason | None = None
 
 
 def naming(history: TopicHistory, *groups: TargetGroup) -> NameOf:

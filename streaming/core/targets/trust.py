@@ -13,12 +13,12 @@ from typing import Any, Generic, TypeVar, assert_never
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
-from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Verdict
 from rebalance_monitor.streaming.core.targets.breaches import TargetBreach
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.moment import holed
 from rebalance_monitor.streaming.core.targets.operation import Operation
+from rebalance_monitor.streaming.core.targets.reasons import MAYBE_MISSING
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 from rebalance_monitor.streaming.core.targets.tally import Tally
 
@@ -26,7 +26,6 @@ S = TypeVar("S", bound=TargetsState)
 T = TypeVar("T", bound=Tally[Any, Any, Any])
 B = TypeVar("B", bound=TargetBreach)
 
-MAYBE_MISSING = "offsets of the log were not read: records of the group may be missing before this target"
 FIRST_EPOCHS = 2
 """A new group's first record states epoch 1 or 2."""
 
@@ -83,8 +82,7 @@ def believed(state: S, verdict: Verdict) -> tuple[S, Verdict]:
         case Grade.MATCH:
             return replace(state, doubted=False), verdict
         case Grade.UNEXPLAINED if state.doubted:
-            reason = Reason(ReasonKind.EVIDENCE_MISSING, MAYBE_MISSING)
-            lowered = Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=reason)
+            lowered = Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=MAYBE_MISSING)
             return replace(state, trusted=False), lowered
         case Grade.EXPLAINABLE | Grade.UNEXPLAINED | Grade.NOT_JUDGED:
             return state, verdict

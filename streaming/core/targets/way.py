@@ -6,9 +6,9 @@ from typing import Any, TypeVar
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.notice import Output
-from rebalance_monitor.streaming.core.model.epoch_detail import MemberProgress
+from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail, MemberProgress
 from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Standing
-from rebalance_monitor.streaming.core.targets.state import TargetsState
+from rebalance_monitor.streaming.core.targets.state import TargetsState, Underway
 from rebalance_monitor.streaming.core.targets.tally import Tally
 
 S = TypeVar("S", bound=TargetsState)
@@ -36,6 +36,14 @@ def settled(
         epoch=detail,
     )
     return replace(state, underway=None), [last_word]
+
+
+def underway(state: S, target: Generation, detail: EpochDetail) -> S:
+    """The state with this target, as it was published, under way; `detail`: how far its members are."""
+    published = Underway(
+        epoch=target.generation, source=target.source, cause=target.cause, detail=replace(detail, progress=())
+    )
+    return replace(state, underway=published, cause=(), left={})
 
 
 def reached(

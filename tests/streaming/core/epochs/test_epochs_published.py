@@ -19,12 +19,13 @@ from rebalance_monitor.schemas.group_values import ConsumerMember
 from rebalance_monitor.streaming.cli.captures import knowledge_of, metadata_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.topics import history_of
 from rebalance_monitor.streaming.core.epochs.catalogue import RULES
-from rebalance_monitor.streaming.core.epochs.verdict import OTHER_TOPICS, judge
+from rebalance_monitor.streaming.core.epochs.verdict import judge
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Incident, Result, Standing
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
+from rebalance_monitor.streaming.core.targets.reasons import OTHER_TOPICS
 from tests.streaming.core.epochs.test_epochs_capture import moved
 from tests.streaming.core.epochs.test_epochs_capture import targets as computed_ones
 
