@@ -8,18 +8,14 @@ A capture is a file of records, one JSON object a line (`topic`, `partition`, `o
 
 import base64
 import binascii
-import codecs
-import gzip
-import io
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO, TypeVar, cast
+from typing import Any, TypeVar
 
 from rebalance_monitor.streaming.cli.errors import InputError
+from rebalance_monitor.streaming.cli.input_lines import STDIN, lines_of, unreadable
 from rebalance_monitor.streaming.core.cluster import knowledge
 from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
@@ -34,8 +30,6 @@ MAX_DELAY = "scheduled.rebalance.max.delay.ms"
 TOPIC_ID_BYTES = 16
 CaptureLine = dict[str, Any]
 T = TypeVar("T")
-STDIN = Path("-")
-GZIP_MAGIC = b"\x1f\x8b"
 _SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number of 64 bits", list: "a list", dict: "an object"}
 
 
@@ -62,7 +56,7 @@ def records_of(path: Path) -> Iterator[RawRecord]:
 
 def name_of(path: Path) -> str:
     """What the cluster is called where the capture does not say: as the folder."""
-    if path == STDIN:
+    if str(path) == STDIN:
         return "stdin"
     return path.name if path.is_dir() else path.parent.name or path.stem
 
@@ -77,7 +71,7 @@ def settings_of(path: Path) -> ClusterSettings:
     try:
         text = described.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as why:
-        raise _unreadable(described, why) from why
+        raise unreadable(described, why) from why
     cluster = _parsed(text, str(described))
     return ClusterSettings(
         name=str(cluster.get("capture") or name_of(path)),
@@ -256,29 +250,18 @@ def _bytes(line: CaptureLine, name: str, where: str) -> bytes | None:
 
 def _json_lines(path: Path) -> Iterator[tuple[str, CaptureLine]]:
     """Every line's place, for messages, and its object."""
-    try:
-        with _opened(path) as text:
-            for number, line in enumerate(text, start=1):
-                if line.strip():
-                    where = f"{path}:{number}"
-                    yield where, _parsed(line, where)
-    except (OSError, EOFError, UnicodeDecodeError) as why:
-        raise _unreadable(path, why) from why
+    for number, line in enumerate(lines_of(str(path)), start=1):
+        if line.strip():
+            where = f"{path}:{number}"
+            yield where, _parsed(_text(line, where, first=number == 1), where)
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[Iterable[str]]:
-    """The file's lines; `-` is standard input, packed or not, which stays open."""
-    if path != STDIN:
-        with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as text:
-            yield cast(TextIO, text)
-        return
-    raw = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
-    packed = raw.peek(2)[:2] == GZIP_MAGIC
+def _text(line: bytes, where: str, *, first: bool) -> str:
+    """The line as text; some editors begin a file with a mark of its encoding."""
     try:
-        yield codecs.iterdecode(gzip.GzipFile(fileobj=raw) if packed else raw, "utf-8")
-    finally:
-        raw.detach()
+        return line.decode("utf-8-sig" if first else "utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{where}: not UTF-8 text; is it a file of captured records?") from None
 
 
 def _parsed(text: str, where: str) -> CaptureLine:
@@ -291,14 +274,3 @@ def _parsed(text: str, where: str) -> CaptureLine:
     if not isinstance(parsed, dict):
         raise InputError(f"{where}: not a JSON object")
     return parsed
-
-
-def _unreadable(path: Path, why: Exception) -> InputError:
-    match why:
-        case UnicodeDecodeError():
-            said = "it is not UTF-8 text; a file packed with gzip must be called .gz"
-        case OSError(strerror=str(strerror)):
-            said = strerror
-        case _:
-            said = str(why)
-    return InputError(f"cannot read {path}: {said}")

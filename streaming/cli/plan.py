@@ -1,26 +1,22 @@
 """`plan`: one JSON case per line in, one line with what Kafka would answer out, in order."""
 
-import gzip
-import io
 import json
 import sys
-from collections.abc import Iterator
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from rebalance_monitor.streaming.calculator import FAMILIES, WITH_PLUG_INS, OwnAssignors, Solve
 from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
+from rebalance_monitor.streaming.cli.input_lines import lines_of
 from rebalance_monitor.streaming.cli.outline import outline
 from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 
-GZIP_MAGIC = b"\x1f\x8b"
-
 
 def plan(family: str, path: str, config: str | None = None, *, output: str) -> int:
     """Solve every line of cases of this family (one of FAMILIES); a bad line is reported in place and gives BAD_INPUT
-    at the end. Cases of applications to which the configuration gives a plug-in are solved with it, in processes of its
-    own; if one fails, it is told in place, and the end is CANNOT_TELL."""
+    at the end; no case at all gives CANNOT_TELL. Cases of applications to which the configuration gives a plug-in are
+    solved with it, in processes of its own; if one fails, it is told in place, and the end is CANNOT_TELL."""
     if config is None:
         return _plan(FAMILIES[family], path, output=output)
     if family not in WITH_PLUG_INS:
@@ -51,10 +47,11 @@ def _plug_ins(config: str) -> dict[str, PlugIn]:
 
 
 def _plan(solve: Solve, path: str, *, output: str) -> int:
-    bad = False
-    for number, line in enumerate(_lines(path), start=1):
+    bad, cases = False, 0
+    for number, line in enumerate(lines_of(path), start=1):
         if not line.strip():
             continue
+        cases += 1
         answer, sound = _answer(solve, line, number)
         bad = bad or not sound
         if output == "json":
@@ -62,36 +59,32 @@ def _plan(solve: Solve, path: str, *, output: str) -> int:
         else:
             print("\n".join(outline(answer)))
     sys.stdout.flush()
+    if not cases:
+        print(f"rebalance-monitor: {path}: it holds no cases, so there is nothing to compute", file=sys.stderr)
+        return CANNOT_TELL
     return BAD_INPUT if bad else DONE
 
 
 def _answer(solve: Solve, line: bytes, number: int) -> tuple[dict[str, Any], bool]:
     try:
         case = json.loads(line)
-    except (ValueError, RecursionError) as why:
+    except UnicodeDecodeError:
+        return _unsolved("not JSON: it is not UTF-8 text", number), False
+    except RecursionError:
+        return _unsolved("not JSON: too many brackets within each other", number), False
+    except ValueError as why:
         return _unsolved(f"not JSON: {why}", number), False
+    if not isinstance(case, dict):
+        return _unsolved("not a case of this family: it is not a JSON object", number), False
     try:
         return {"id": case["id"], "expected": solve(case)}, True
     except KeyError as why:
         return _unsolved(f"not a case of this family: it lacks {why}", number), False
-    except (ValueError, TypeError, AttributeError, IndexError, RecursionError) as why:
+    except (ValueError, RecursionError) as why:
         return _unsolved(f"not a case of this family: {why}", number), False
+    except (TypeError, AttributeError, IndexError) as why:
+        return _unsolved(f"not a case of this family: a part of it has another shape ({why})", number), False
 
 
 def _unsolved(why: str, line: int) -> dict[str, Any]:
     return {"id": None, "error": why, "line": line}
-
-
-def _lines(path: str) -> Iterator[bytes]:
-    try:
-        raw: BinaryIO = sys.stdin.buffer if path == "-" else open(path, "rb")  # noqa: SIM115 - closed by the loop's end
-    except OSError as why:
-        raise InputError(f"cannot read {path}: {why.strerror}") from why
-    with raw:
-        peekable = io.BufferedReader(cast(io.RawIOBase, raw))
-        zipped = peekable.peek(2)[:2] == GZIP_MAGIC
-        source: Any = gzip.GzipFile(fileobj=peekable) if zipped else peekable
-        try:
-            yield from source
-        except (OSError, EOFError) as why:
-            raise InputError(f"cannot read {path}: {why}") from why

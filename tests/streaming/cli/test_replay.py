@@ -77,7 +77,8 @@ def test_a_damaged_record_is_told_with_its_line(
         (b"{", "not JSON"),
         (b"[1]", "not a JSON object"),
         (b"\xff\n", "not UTF-8 text"),
-        (gzip.compress(b"{}\n"), "a file packed with gzip must be called .gz"),
+        (gzip.compress(b"{}\n"), "not a captured record: topic must be a text"),
+        (gzip.compress(b"{}\n")[:10] + b"\x07", "gzip data is damaged"),
     ],
 )
 def test_a_file_that_holds_no_records(
@@ -88,6 +89,17 @@ def test_a_file_that_holds_no_records(
     told = refusal(capsys, str(file))
     assert str(file) in told
     assert sentence in told
+
+
+@pytest.mark.parametrize("name", ["records.jsonl", "records.jsonl.gz"])
+def test_whether_a_file_is_packed_is_told_by_its_bytes(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str
+) -> None:
+    packed = (CAPTURE / "records.jsonl.gz").read_bytes()
+    wanted = summary(capsys, "--no-settings", str(CAPTURE))["generations"]
+    for content in (packed, gzip.decompress(packed), b"\xef\xbb\xbf" + gzip.decompress(packed)):
+        (tmp_path / name).write_bytes(content)
+        assert summary(capsys, str(tmp_path / name))["generations"] == wanted
 
 
 def test_a_file_that_is_not_there_or_is_cut_off(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""Lines of a file that a command is given, or of standard input: packed with gzip or not, by what the file begins with.
+
+Every damage is one sentence that says where it is.
+"""
+
+import gzip
+import io
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+from rebalance_monitor.streaming.cli.errors import InputError
+
+STDIN = "-"
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def lines_of(path: str) -> Iterator[bytes]:
+    """The lines as they are, with their ends. Raises InputError."""
+    try:
+        with _opened(path) as raw:
+            packed = raw.peek(2)[:2] == _GZIP_MAGIC
+            yield from gzip.GzipFile(fileobj=raw) if packed else raw
+    except (OSError, EOFError, zlib.error) as why:
+        raise unreadable(path, why) from why
+
+
+def unreadable(path: object, why: Exception) -> InputError:
+    """The sentence about a file that cannot be read."""
+    match why:
+        case EOFError():
+            said = f"its gzip data is cut off ({why}); copy the file again"
+        case gzip.BadGzipFile() | zlib.error():
+            said = f"its gzip data is damaged ({why}); copy the file again"
+        case UnicodeDecodeError():
+            said = "it is not UTF-8 text"
+        case OSError(strerror=str(strerror)):
+            said = strerror
+        case _:
+            said = str(why)
+    return InputError(f"cannot read {path}: {said}")
+
+
+@contextmanager
+def _opened(path: str) -> Iterator["io.BufferedReader[Any]"]:
+    """The bytes of the file; standard input stays open."""
+    if path != STDIN:
+        with open(path, "rb") as file:
+            yield file
+        return
+    raw: io.BufferedReader[Any] = io.BufferedReader(cast(io.RawIOBase, sys.stdin.buffer))
+    try:
+        yield raw
+    finally:
+        raw.detach()
