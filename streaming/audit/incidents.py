@@ -2,6 +2,7 @@
 
 from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
 from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.model.records import POLLED
 
 _FORMER_TITLES = ", ".join(f"('{rule.former_title}', '{rule.title}')" for rule in RULES if rule.former_title)
@@ -30,9 +31,10 @@ INCIDENTS = suite(
     ),
     Contract(
         "incident_generation_stored",
-        "the generation that an incident opened with is stored; 0 is none: monitor_error, or none was known",
+        "the generation that an incident opened with is stored; 0 is none: monitor_error, or none was known;"
+        f" {ALL_WORKERS_GONE.title} opens with a record without members, of which no generation is stored",
         "select incident_id, opened_generation from rebalance_monitor.incidents i"
-        " where opened_generation <> 0 and not exists (select"
+        f" where opened_generation <> 0 and code <> '{ALL_WORKERS_GONE.code}' and not exists (select"
         ' from rebalance_monitor.generations g where g.cluster = i.cluster and g."group" = i."group"'
         " and g.generation = i.opened_generation)",
     ),

@@ -8,7 +8,7 @@ import pytest
 from rebalance_monitor.streaming.audit.contract import Contract
 from rebalance_monitor.streaming.audit.suites import SUITES
 from tests.audit.conftest import at
-from tests.audit.corruptions import CORRUPTIONS
+from tests.audit.corruptions import CORRUPTIONS, incident
 
 pytestmark = pytest.mark.postgres
 CONTRACTS: tuple[Contract, ...] = tuple(contract for suite in SUITES for contract in suite.contracts)
@@ -61,6 +61,14 @@ def test_an_incident_may_open_without_any_generation(connection: Connection) -> 
             " document = jsonb_set(document, '{opened_generation}', '0')"
         )
         assert done.rowcount > 0
+        assert broken(connection) == set()
+
+
+def test_all_workers_gone_opens_with_a_record_of_which_no_generation_is_stored(connection: Connection) -> None:
+    """The last worker leaves, and the coordinator writes the next generation without members."""
+    gone = incident("i3", code="CONNECT-K18", rule="all_workers_gone", opened_generation=999)
+    with connection.transaction(force_rollback=True):
+        assert connection.execute(gone.encode()).rowcount == 1
         assert broken(connection) == set()
 
 
