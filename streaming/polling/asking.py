@@ -67,8 +67,10 @@ class KafkaTopics:
         try:
             if self._admin is None:
                 self._admin = admin_of(self._client, "poller")
-            described = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S).result(REQUEST_TIMEOUT_S + 1)
+            # In this order: the client asks the controller for the brokers, and only a list of topics tells it anew
+            # which one that is. Brokers under KRaft name any of them that lives, also the one that dies next.
             listed = self._admin.list_topics(timeout=REQUEST_TIMEOUT_S)
+            described = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S).result(REQUEST_TIMEOUT_S + 1)
         except (KafkaException, TimeoutError) as why:
             raise PartFailed(f"the brokers did not say which topics there are ({reason(why)})") from why
         read = {name: _replicas(topic) for name, topic in listed.topics.items()}

@@ -4,7 +4,7 @@ How many partitions a topic has is not in the record. Each law is such that any 
 the same finding.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -182,7 +182,8 @@ def _swapped(answer: Answer) -> Iterator[Finding]:
     """Only Kafka's general algorithm promises it: that of different subscriptions."""
     if answer.assignor not in STICKY_ONES or answer.equal or answer.racks or not answer.java:
         return
-    if any(count > 1 for count in answer.claims().values()):
+    owners = Counter(one for share in answer.given.values() for one in set(share))
+    if any(count > 1 for count in (*answer.claims().values(), *owners.values())):
         return
     holder = {one: member for member, share in answer.held.items() for one in share}
     moves: dict[str, dict[tuple[str, str], TopicPartition]] = defaultdict(dict)

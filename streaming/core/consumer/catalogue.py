@@ -30,6 +30,7 @@ WITHOUT_OWNER = Rule(
         "the next generation places it",
         "partitions that change hands are held back",
         "the topic is gone",
+        "only partitions that members kept show that it exists, and no sample does: info",
         "an assignor of somebody's own",
         UNKNOWN_CLIENT,
     ),
@@ -97,7 +98,7 @@ SWAPPED = Rule(
     needs_every_generation=False,
     meaning="With different subscriptions, a sticky leader of Kafka's client moves no partition of a topic from one "
     "member to another while it moves one of the same topic back.",
-    exceptions=("two members reported one partition",),
+    exceptions=("two members reported one partition", "two members were given one partition"),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(_LEADER, _REPORT),
     resolves=NEXT_GENERATION_WITHOUT,

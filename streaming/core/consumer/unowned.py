@@ -9,11 +9,12 @@ record itself. Each partition without owner is remembered with the time at which
     10:01:10  no such generation                                  partition_without_owner opens
 
 Which partitions there are: what the last sample of the topics shows, where there is one. Of a topic that no sample
-shows, a number below another one that was given exists, since numbers have no holes.
+shows, a number below another one that was given exists, since numbers have no holes. Sticky leaders let members keep
+numbers that a topic made anew with fewer partitions no longer has; what only such numbers show is possible, no more.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -130,22 +131,36 @@ def _without_owner(
     reported = answer.claims().keys() | given
     topics = sorted({topic for member in answer.members for topic in member.topics})
     sample = topic_views.current(history, topics, at_ms)
-    highest: dict[str, int] = {}
     known = Counter(topic for topic, _ in reported)
-    for topic, number in given:
-        highest[topic] = max(number, highest.get(topic, -1))
+    highest, highest_new = _highest(given), _highest(_new(answer))
     for topic in topics:
         if sample is not None and history.ever(topic):
             count, certainty, more_ms = len(sample.get(topic, ())), Certainty.CERTAIN, METADATA_MAX_AGE_MS
+            kept_from = count
         else:
-            # A sticky leader may keep numbers that a topic made anew no longer has.
             certainty = Certainty.LIKELY if answer.assignor in STICKY_ONES else Certainty.CERTAIN
             count, more_ms = highest.get(topic, -1) + 1, 0
+            kept_from = highest_new.get(topic, -1)
             if count - known[topic] > MOST_HOLES:  # any client may write any number
                 continue
         for number in range(count):
             if (topic, number) not in reported:
-                yield (topic, number), certainty if answer.client_known else Certainty.POSSIBLE, more_ms
+                sure = answer.client_known and number <= kept_from
+                yield (topic, number), certainty if sure else Certainty.POSSIBLE, more_ms
+
+
+def _new(answer: Answer) -> Iterator[TopicPartition]:
+    """The partitions that members were given without having held them: these exist."""
+    for member, share in answer.given.items():
+        yield from (one for one in share if one not in answer.held[member])
+
+
+def _highest(partitions: Iterable[TopicPartition]) -> dict[str, int]:
+    """Topic -> the highest of its numbers."""
+    found: dict[str, int] = {}
+    for topic, number in partitions:
+        found[topic] = max(number, found.get(topic, -1))
+    return found
 
 
 def _exists(key: str, history: TopicHistory, at_ms: int) -> bool:

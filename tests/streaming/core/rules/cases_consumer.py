@@ -151,6 +151,17 @@ def swapped_after_a_conflict() -> Story:
     return swapped("a-1 c-0 a-0")
 
 
+def swapped_and_given_twice() -> Story:
+    """m1 keeps a-0, which m2 was given too: nothing went from m1 to m2."""
+    return group(
+        STICKY,
+        (
+            Consumer(id="m1", topics="b a", given="b-0 a-0 a-1", held="b-0 a-0"),
+            Consumer(id="m2", topics="c a", given="c-0 a-0", held="a-1 c-0"),
+        ),
+    )
+
+
 def moved_for_nothing() -> Story:
     before = shares("b a", m1="b-0 a-0", m2="b-1 a-1")
     after = shares("b a", m1="b-1 a-0", m2="b-0 a-1", held={"m1": "b-0 a-0", "m2": "b-1 a-1"})
@@ -196,6 +207,7 @@ CASES: tuple[Case, ...] = (
     NearMiss(code="CONSUMER-C04", exception=UNKNOWN_CLIENT, story=uneven_sticky_of_an_unknown_client, at_most=INFO),
     Broken(code="CONSUMER-C05", story=swapped, subjects=("topic a",), severity=L, says="a-0 went from m1 to m2"),
     NearMiss(code="CONSUMER-C05", exception="two members reported one partition", story=swapped_after_a_conflict),
+    NearMiss(code="CONSUMER-C05", exception="two members were given one partition", story=swapped_and_given_twice),
     Broken(code="CONSUMER-C06", story=uneven_range, subjects=("topic a",), severity=H, says="1 and 3"),
     Broken(code="CONSUMER-C06", story=range_with_a_hole, subjects=("topic a",), severity=H, says="has holes"),
     NearMiss(code="CONSUMER-C06", exception="racks are set: blocks may have holes", story=range_with_racks),

@@ -57,6 +57,17 @@ def placed_by_the_next() -> Story:
     return group(ROUNDROBIN, WITH_A_HOLE, WHOLE).until(TIMEOUTS_MS)
 
 
+def hole_below_what_was_kept() -> Story:
+    """As after the topic was made anew with one partition, and the member that kept a-1 left."""
+    return group("sticky", shares("b a", m1="a-0 b-0", m2="a-2", held={"m1": "b-0 a-0", "m2": "a-2"})).until(
+        TIMEOUTS_MS
+    )
+
+
+def hole_below_what_is_new() -> Story:
+    return group("sticky", shares("b a", m1="a-0 b-0", m2="a-2", held={"m1": "b-0 a-0"})).until(TIMEOUTS_MS)
+
+
 def hole_under_another_assignor() -> Story:
     return group("pinned", WITH_A_HOLE).until(TIMEOUTS_MS)
 
@@ -108,6 +119,15 @@ CASES: tuple[Case, ...] = (
     NearMiss(code="CONSUMER-C01", exception="the next generation places it", story=not_yet_long_without_owner),
     NearMiss(code="CONSUMER-C01", exception="partitions that change hands are held back", story=unfinished_transfer),
     NearMiss(code="CONSUMER-C01", exception="the topic is gone", story=deleted_meanwhile),
+    Broken(
+        code="CONSUMER-C01", story=hole_below_what_is_new, subjects=("topic a",), severity=C, says="no member has a-1"
+    ),
+    NearMiss(
+        code="CONSUMER-C01",
+        exception="only partitions that members kept show that it exists, and no sample does: info",
+        story=hole_below_what_was_kept,
+        at_most=INFO,
+    ),
     NearMiss(code="CONSUMER-C01", exception="an assignor of somebody's own", story=hole_under_another_assignor),
     NearMiss(
         code="CONSUMER-C01",
