@@ -11,6 +11,7 @@ verdict that the samples so far do not support waits for one that was surely ask
 from collections.abc import Sequence
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import CLOCKS_APART_MS
 from rebalance_monitor.streaming.core.consumer.topic_views import SAMPLE_AGE_MS
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
@@ -39,6 +40,13 @@ def asked_from_ms(head: Waiting, *, racks: bool) -> int:
     members = body_of(head.row).members
     states_one = any(isinstance(one.subscription, ConsumerSubscription) and one.subscription.rack for one in members)
     return written_ms + (SAMPLE_AGE_MS if racks and states_one else METADATA_AGE_MS)
+
+
+def none_will_come(knowledge: Knowledge, written_ms: int) -> bool:
+    """Whether the last of all samples was taken before a record of this time: so it is in a capture that ends without
+    one."""
+    last_ms = knowledge.topics.asked_ms
+    return not knowledge.asked and last_ms is not None and last_ms < written_ms
 
 
 def times_of(row: Row, head: Waiting | None) -> Sequence[int]:

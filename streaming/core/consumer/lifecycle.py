@@ -125,9 +125,12 @@ class ConsumerSession(QuietSession):
 
     def _recomputed(self, row: Row, *, first: bool) -> Verdict:
         """By the record itself and what samples show."""
-        body, topics = body_of(row), self.view.knowledge.topics
+        body, knowledge, read = body_of(row), self.view.knowledge, self._members(row)
+        over = awaited_sample.none_will_come(knowledge, row.timestamp_ms)
         for at_ms in awaited_sample.times_of(row, self.view.waiting.head()):
-            verdict = judge(self.view.settings, topics, body, at_ms, first=first, read=self._members(row))
+            verdict = judge(
+                self.view.settings, knowledge.topics, body, at_ms, first=first, read=read, no_later_sample=over
+            )
             if verdict.grade is not Grade.UNEXPLAINED:
                 break
         return written_again.otherwise(self.state.first, body, verdict)

@@ -39,11 +39,12 @@ def judge(
     *,
     first: bool,
     read: ReadMembers | str | None = None,
+    no_later_sample: bool = False,
 ) -> Verdict:
     """The verdict on one generation of a group that is not a Connect cluster.
 
     `history`: what samples showed of the topics. `first`: the first record of this life of the group. `read`: its
-    members, where they were read before.
+    members, where they were read before. `no_later_sample`: none was taken after the record, and none will be.
     """
     assignor = body.protocol
     if body.protocol_type != "consumer":
@@ -76,7 +77,8 @@ def judge(
     if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
         return verdict
     given = numbers.given.keys()
-    unsure = topic_views.unsure(history, wanted, at_ms) & given
+    # What changed between the last sample of all and the record is shown by nothing but the answer.
+    unsure = (frozenset(wanted) if no_later_sample else topic_views.unsure(history, wanted, at_ms)) & given
     near = _later(history, wanted, at_ms, given) if current is None else ()
     guesses = _guesses(near, current, guessed_counts.guessed(observed, members, unsure))
     verdict = _by_a_guess(by, guesses, unsure) or verdict
@@ -86,6 +88,9 @@ def judge(
         return _not_judged(assignor, ReasonKind.PARTITIONS_UNKNOWN, text)
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
+    if no_later_sample and racked:
+        text = "racks not known: no sample of the topics was taken after the record"
+        return _not_judged(assignor, ReasonKind.PARTITIONS_UNKNOWN, text)
     if first and body.generation > 1:
         text = "first record of the group: it may come from a conversion, not from an assignor"
         return _not_judged(assignor, ReasonKind.CONVERSION, text)
