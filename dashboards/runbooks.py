@@ -27,12 +27,16 @@ _JIRA = "https://issues.apache.org/jira/browse/"
 
 
 def pages(cluster_label: str = CLUSTER) -> dict[str, str]:
-    """Path below the documentation's folder -> text: a page for each rule title and each alert about the monitor, the
-    table of all rules, and the advice as it was played.
+    """Path below the documentation's folder -> text: the runbooks, the table of all rules, and the advice as it was
+    played.
     """
+    return {**runbooks(cluster_label), "rules.md": _table(), "advice.md": advice_page(RULES)}
+
+
+def runbooks(cluster_label: str = CLUSTER) -> dict[str, str]:
+    """Path below the documentation's folder -> text: a page for each rule title and each alert about the monitor."""
     found = {f"{FOLDER}/{title}.md": _rule_page(title, rules) for title, rules in _by_title().items()}
-    found |= {f"{FOLDER}/{alert.own.name}.md": _alert_page(alert, cluster_label) for alert in alerts()}
-    return {**found, "rules.md": _table(), "advice.md": advice_page(RULES)}
+    return found | {f"{FOLDER}/{alert.own.name}.md": _alert_page(alert, cluster_label) for alert in alerts()}
 
 
 def _by_title() -> dict[str, list[Rule]]:

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from rebalance_monitor.dashboards.runbooks import FOLDER, pages
+from rebalance_monitor.dashboards.runbooks import FOLDER, runbooks
 from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.cli.exit_codes import DONE
 from rebalance_monitor.streaming.cli.output import print_json
@@ -22,7 +22,7 @@ def rules(name: str | None, *, output: str) -> int:
     if name is None:
         return _list(RULES, output)
     chosen = [rule for rule in RULES if name in (*rule.titles, rule.code, rule.alert)]
-    about_us = pages().get(f"{FOLDER}/{name}.md") if not chosen else None
+    about_us = runbooks().get(f"{FOLDER}/{name}.md") if not chosen else None
     if about_us is not None and output != "json":
         print(about_us, end="")
         return DONE
@@ -30,7 +30,7 @@ def rules(name: str | None, *, output: str) -> int:
         raise InputError(f"no rule has the title or code {name!r}; {_hint(name)}")
     if output == "json":
         return _list(chosen, output)
-    print(pages()[f"{FOLDER}/{chosen[0].title}.md"], end="")
+    print(runbooks()[f"{FOLDER}/{chosen[0].title}.md"], end="")
     return DONE
 
 
@@ -39,7 +39,7 @@ def _hint(name: str) -> str:
     if name.startswith("RebalanceIncident"):
         return "the label `rule` of that alert names one"
     names = {one.lower(): one for rule in RULES for one in (rule.title, rule.code, rule.alert)}
-    names |= {Path(page).stem.lower(): Path(page).stem for page in pages()}
+    names |= {Path(page).stem.lower(): Path(page).stem for page in runbooks()}
     close = get_close_matches(name.lower(), names, n=3, cutoff=0.6)
     if close:
         return f"did you mean {' or '.join(names[one] for one in close)}?"

@@ -23,10 +23,11 @@ ROOT = Path(__file__).parents[2]
 NAMES = {metric.name for metric in METRICS}
 SERIES = NAMES | {f"{metric.name}_bucket" for metric in METRICS if metric.kind == "histogram"}
 FILES = [place.file for place, _ in SHELF]
+RENDERED = render()
 
 
 def panels(file: str) -> list[dict[str, Any]]:
-    return list(json.loads(render()[file])["panels"])
+    return list(json.loads(RENDERED[file])["panels"])
 
 
 def every_panel() -> Iterator[Any]:
@@ -36,9 +37,9 @@ def every_panel() -> Iterator[Any]:
                 yield pytest.param(panel, id=f"{file}-{panel['title']}")
 
 
-@pytest.mark.parametrize("name", sorted(render()))
+@pytest.mark.parametrize("name", sorted(RENDERED))
 def test_committed_file_equals_what_the_code_makes(name: str) -> None:
-    assert (GENERATED / name).read_text(encoding="utf-8") == render()[name]
+    assert (GENERATED / name).read_text(encoding="utf-8") == RENDERED[name]
 
 
 def test_check_finds_drift_and_build_mends_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -77,27 +78,27 @@ def test_panels_have_their_own_number_and_place(file: str) -> None:
     assert max(x for x, _ in cells) == 23
 
 
-@pytest.mark.parametrize("name", sorted(render()))
+@pytest.mark.parametrize("name", sorted(RENDERED))
 def test_only_declared_series_are_used(name: str) -> None:
-    assert set(re.findall(rf"\b{PREFIX}[a-z_]+", render()[name])) <= SERIES
+    assert set(re.findall(rf"\b{PREFIX}[a-z_]+", RENDERED[name])) <= SERIES
 
 
 def test_every_declared_series_is_shown_somewhere() -> None:
-    shown = {used for file in FILES for used in re.findall(rf"\b{PREFIX}[a-z_]+", render()[file])}
+    shown = {used for file in FILES for used in re.findall(rf"\b{PREFIX}[a-z_]+", RENDERED[file])}
     assert NAMES - {one.removesuffix("_bucket") for one in shown} == set()
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_links_lead_both_ways_and_to_nothing_else(file: str) -> None:
-    dashboard = json.loads(render()[file])
+    dashboard = json.loads(RENDERED[file])
     assert {link["url"] for link in dashboard["links"]} == {f"/d/{place.uid}" for place in PLACES if place.file != file}
     known = {place.uid for place in PLACES}
-    assert set(re.findall(r'/d/([^?"\\]+)', render()[file])) <= known
+    assert set(re.findall(r'/d/([^?"\\]+)', RENDERED[file])) <= known
 
 
 @pytest.mark.parametrize("file", FILES)
 def test_variables_are_chained_and_name_no_data_source(file: str) -> None:
-    variables = json.loads(render()[file])["templating"]["list"]
+    variables = json.loads(RENDERED[file])["templating"]["list"]
     names = [variable["name"] for variable in variables]
     assert names[:2] == ["prometheus", "postgres"]
     for at, variable in enumerate(variables[2:], start=2):
@@ -107,7 +108,7 @@ def test_variables_are_chained_and_name_no_data_source(file: str) -> None:
 
 
 def test_the_mark_for_other_dashboards_leans_on_no_variable_of_ours() -> None:
-    text = render()["annotation.json"]
+    text = RENDERED["annotation.json"]
     assert set(re.findall(r"\$\{(\w+)", text)) == {"postgres"}
     assert json.loads(text)["target"]["refId"]
 
@@ -116,7 +117,7 @@ def test_every_kind_of_group_with_a_view_has_one() -> None:
     kinds = [place.kind for place in PLACES if place.kind]
     assert len(kinds) == len(set(kinds))
     assert [place for place, _ in SHELF] == list(PLACES)
-    assert all(json.loads(render()[place.file])["uid"] == place.uid for place in PLACES)
+    assert all(json.loads(RENDERED[place.file])["uid"] == place.uid for place in PLACES)
 
 
 def test_a_label_that_a_metric_does_not_have_is_refused() -> None:

@@ -13,6 +13,8 @@ from rebalance_monitor.streaming.core.runbooks import VARIABLES
 from rebalance_monitor.streaming.web.pages import runbook_page
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGES = pages()
+"""Made once: playing the advice takes time, and these tests only read."""
 HEADINGS = ["Symptom", "Meaning", "How to confirm", "What to do", "When it ends by itself"]
 TOOLS = {
     "curl", "grep", "kill", "kubectl", "psql", "rebalance-monitor", "connect-distributed.sh",
@@ -22,13 +24,13 @@ TOOLS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("path", sorted(pages()))
+@pytest.mark.parametrize("path", sorted(PAGES))
 def test_committed_page_equals_what_the_catalogue_says(path: str) -> None:
-    assert (DOCS / path).read_text(encoding="utf-8") == pages()[path]
+    assert (DOCS / path).read_text(encoding="utf-8") == PAGES[path]
 
 
 def test_no_page_outlives_its_rule() -> None:
-    assert {f"{FOLDER}/{file.name}" for file in (DOCS / FOLDER).iterdir()} == set(pages()) - {"rules.md", "advice.md"}
+    assert {f"{FOLDER}/{file.name}" for file in (DOCS / FOLDER).iterdir()} == set(PAGES) - {"rules.md", "advice.md"}
 
 
 def test_the_document_on_alerts_names_the_rules_that_page() -> None:
@@ -52,7 +54,7 @@ def test_rule_says_what_it_means_how_to_confirm_it_and_what_to_do(rule: Rule) ->
 
 @pytest.mark.parametrize("title", sorted({rule.title for rule in RULES}))
 def test_every_title_has_all_parts_and_names_its_codes(title: str) -> None:
-    text = pages()[f"{FOLDER}/{title}.md"]
+    text = PAGES[f"{FOLDER}/{title}.md"]
     assert re.findall(r"^## (.+)$", text, re.MULTILINE) == [
         *HEADINGS,
         "Known false positives",
@@ -61,9 +63,9 @@ def test_every_title_has_all_parts_and_names_its_codes(title: str) -> None:
     assert all(rule.code in text for rule in RULES if rule.title == title)
 
 
-@pytest.mark.parametrize("path", sorted(path for path in pages() if path.startswith(FOLDER)))
+@pytest.mark.parametrize("path", sorted(path for path in PAGES if path.startswith(FOLDER)))
 def test_commands_are_real_tools_and_say_what_to_fill_in(path: str) -> None:
-    text = pages()[path]
+    text = PAGES[path]
     blocks = re.findall(r"^ *```sh\n(.+?)\n *```$", text, re.MULTILINE | re.DOTALL)
     for command in (line.strip() for block in blocks for line in block.splitlines()):
         assert command.split()[0] in TOOLS
@@ -80,7 +82,7 @@ def test_every_alert_leads_to_a_page_that_exists() -> None:
             address, _, name = rule["annotations"]["runbook_url"].partition("?rule=")
             assert address == "http://127.0.0.1:9471/runbook"
             assert name in runbook_page(name)
-            assert f"{FOLDER}/{name}.md" in pages()
+            assert f"{FOLDER}/{name}.md" in PAGES
 
 
 def test_each_title_has_one_alert_name_in_the_style_of_the_field() -> None:
