@@ -22,10 +22,11 @@ import json
 import random
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row,
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Part, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
+from tests.streaming.core.rules.cases import Case
 from tests.streaming.core.rules.test_table import CASES
 from tests.streaming.core.test_mutants import mutants
 
@@ -70,26 +72,30 @@ class Allowed:
         return not self.field and not self.before and fnmatchcase(section, self.section) and self.part in line
 
 
-def sections() -> Iterator[tuple[str, Lines]]:
-    """Every section's name and lines."""
+def sections() -> Iterator[tuple[str, Callable[[], Lines]]]:
+    """Every section's name, and what makes its lines."""
     for path in captures():
         known = settings_of(path)
-        yield f"replay/{path.name}/known", replayed(path, known, knowledge_of(path))
-        yield f"replay/{path.name}/unknown", replayed(path, ClusterSettings(name=known.name))
-        yield f"live/{path.name}", live(path, known, knowledge_of(path))
+        yield f"replay/{path.name}/known", partial(replayed, path, known, knowledge_of(path))
+        yield f"replay/{path.name}/unknown", partial(replayed, path, ClusterSettings(name=known.name))
+        yield f"live/{path.name}", partial(live, path, known, knowledge_of(path))
         if known.connect:
-            yield f"mutants/{path.name}", mutated(path, known)
+            yield f"mutants/{path.name}", partial(mutated, path, known)
     for case in CASES:
-        yield f"story/{case.name}", [dumped(one) for one in case.story().fold() if isinstance(one, Incident | Part)]
+        yield f"story/{case.name}", partial(told, case)
     for file in sorted((VECTORS / "connect").glob("connect-*.jsonl.gz")) + sorted(
         (VECTORS / "consumer").glob("*-wire.jsonl.gz")
     ):
-        yield f"plan/{file.name}", [planned(file)]
+        yield f"plan/{file.name}", partial(planned, file)
 
 
 def captures() -> list[Path]:
     folders = (VECTORS / "captures", VECTORS / "captures-groups")
     return sorted(path for folder in folders for path in folder.iterdir() if path.is_dir())
+
+
+def told(case: Case) -> Lines:
+    return [dumped(one) for one in case.story().fold() if isinstance(one, Incident | Part)]
 
 
 def replayed(path: Path, settings: ClusterSettings, knowledge: Knowledge = NOTHING_KNOWN) -> Lines:
@@ -160,7 +166,7 @@ def noticed(results: Sequence[Result]) -> dict[str, Any]:
     }
 
 
-def planned(file: Path) -> str:
+def planned(file: Path) -> Lines:
     """Digest of all answers to a file of cases."""
     digest = hashlib.sha256()
     with gzip.open(file, "rt", encoding="utf-8") as lines:
@@ -169,7 +175,7 @@ def planned(file: Path) -> str:
             family = case.get("kind") or file.name.split(".")[0]
             solve = FAMILIES.get(family) or FAMILIES[next(name for name in FAMILIES if file.name.startswith(name[:16]))]
             digest.update(text(solve(case)).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+    return [digest.hexdigest()]
 
 
 def dumped(result: Result) -> str:
@@ -190,11 +196,11 @@ def write() -> None:
     for stale in BASELINE.glob("*.gz"):
         stale.unlink()
     stories: dict[str, Lines] = {}
-    for section, lines in sections():
+    for section, made in sections():
         if section.startswith("story/"):
-            stories[section] = lines
+            stories[section] = made()
             continue
-        file_of(section).write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
+        file_of(section).write_bytes(gzip.compress("\n".join(made()).encode(), mtime=0))
     file_of("stories").write_bytes(gzip.compress(text(stories).encode(), mtime=0))
 
 
@@ -232,7 +238,7 @@ def differences() -> Iterator[tuple[str, Lines]]:
     """Sections that differ from the baseline by more than what is allowed, each with a diff."""
     wanted = allowed()
     stories: dict[str, Lines] = json.loads(gzip.decompress(file_of("stories").read_bytes()))
-    for section, lines in sections():
+    for section, made in sections():
         if section.startswith("story/"):
             before = stories.get(section)
         else:
@@ -242,7 +248,7 @@ def differences() -> Iterator[tuple[str, Lines]]:
             continue
         ignored = [one.field for one in wanted if one.field and fnmatchcase(section, one.section)]
         names = [(one.before, one.now) for one in wanted if one.before and fnmatchcase(section, one.section)]
-        before, lines = without(renamed(before, names), ignored), without(lines, ignored)
+        before, lines = without(renamed(before, names), ignored), without(made(), ignored)
         diff = unified_diff(before, lines, "baseline", "now", n=0, lineterm="")
         changed = [line for line in diff if line[:1] in "+-" and not line.startswith(("+++", "---"))]
         if any(not any(one.covers(section, line) for one in wanted) for line in changed):
