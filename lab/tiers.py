@@ -21,13 +21,13 @@ import tempfile
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from lab.cluster import jars, java
+from lab.cluster import jars, java, recording
 from lab.errors import LabError
 from lab.paths import ROOT
 
@@ -93,6 +93,9 @@ def _no_browser() -> str | None:
 
 
 UNIT = Tier("unit", "not postgres and not integration and not prometheus and not browser", _nothing)
+LONGEST = ("test_chain.py", "test_parts.py", "test_noise.py")
+"""Files of the integration tier that take more than twice as long as any other, as measured."""
+
 INTEGRATION = Tier("integration", "integration", _no_cluster)
 TIERS = (
     UNIT,
@@ -114,6 +117,12 @@ class Run:
     said: bytes = b""
 
 
+def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """For pytest and all that it starts. Hundreds of processes import the same modules, so each is compiled once,
+    whatever this process was told about writing that down."""
+    return {name: value for name, value in given.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def pytest(tests: Sequence[str], *, shown: bool, nice: int = 0) -> Run:
     """Run these tests in a process of their own, its priority lower by `nice`.
 
@@ -123,7 +132,7 @@ def pytest(tests: Sequence[str], *, shown: bool, nice: int = 0) -> Run:
         report = Path(folder) / "report.xml"
         command = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *tests]
         output = None if shown else subprocess.PIPE
-        with subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT) as process:
+        with subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=output, stderr=subprocess.STDOUT) as process:
             try:
                 said, _ = process.communicate()
             finally:
@@ -168,8 +177,8 @@ def pieces(tiers: Iterable[Tier]) -> list[Piece]:
     if INTEGRATION not in wanted:
         return whole
     marked = (path for path in (ROOT / "tests").rglob("test_*.py") if f"mark.{INTEGRATION.marker}" in path.read_text())
-    # The longest first: so that nobody is left alone with one at the end.
-    longest_first = sorted(marked, key=lambda path: path.stat().st_size, reverse=True)
+    # The longest first: so that nobody is left alone with one at the end. Of the others the size tells best.
+    longest_first = sorted(marked, key=lambda path: (path.name in LONGEST, path.stat().st_size), reverse=True)
     return [*(Piece(INTEGRATION, path) for path in longest_first), *whole]
 
 
@@ -219,6 +228,8 @@ def run_all(extra: Sequence[str]) -> list[Outcome]:
     why_not = {tier.name: why for tier in TIERS if (why := tier.missing()) is not None}
     beside = Beside(pieces(tier for tier in TIERS if tier is not UNIT and tier.name not in why_not), extra)
     with ThreadPoolExecutor(AT_A_TIME) as workers:
+        if INTEGRATION.name not in why_not:
+            workers.submit(recording.record_once)
         working = [workers.submit(beside.work) for _ in range(AT_A_TIME)]
         try:
             unit = Piece(UNIT)

@@ -16,12 +16,14 @@ SUPPORTED = (17, 21)
 
 @dataclass(frozen=True, slots=True)
 class Java:
-    """A Java to run things with. `options` are needed only where Java itself opens TLS connections."""
+    """A Java to run things with. `options` are needed only where Java itself opens TLS connections. `recorded_into`:
+    the folder where Kafka's programs leave their class data when they end."""
 
     home: Path
     version: int
     found_through: str
     options: tuple[str, ...] = ()
+    recorded_into: Path | None = None
 
     @property
     def command(self) -> str:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lab.cluster import class_data
 from lab.cluster.java import Java
 from lab.process import disk_errors
 
@@ -35,5 +36,6 @@ def command(java: Java, folder: Path, class_path: str, heap_mb: int, main: str, 
     with disk_errors():
         folder.mkdir(parents=True, exist_ok=True)
         log_settings.write_text(_LOG4J)
-    flags = (f"-Xmx{heap_mb}m", *FLAGS, f"-Dlog4j2.configurationFile={log_settings}")
+    shared = class_data.flags(java, class_path, main)
+    flags = (f"-Xmx{heap_mb}m", *FLAGS, *shared, f"-Dlog4j2.configurationFile={log_settings}")
     return [java.command, *flags, "-cp", class_path, main, *arguments]

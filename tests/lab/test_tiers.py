@@ -35,3 +35,12 @@ def test_files_of_the_integration_tier_come_first_and_short_tiers_fill_the_end()
 def test_a_tier_that_cannot_run_leaves_no_piece() -> None:
     (postgres,) = (tier for tier in tiers.TIERS if tier.name == "postgres")
     assert [piece.tier for piece in tiers.pieces([postgres])] == [postgres]
+
+
+def test_the_longest_files_come_first() -> None:
+    names = [piece.path.name for piece in tiers.pieces([tiers.INTEGRATION]) if piece.path is not None]
+    assert set(names[: len(tiers.LONGEST)]) == set(tiers.LONGEST)
+
+
+def test_what_is_imported_is_compiled_once_for_all_processes() -> None:
+    assert tiers.environment({"PYTHONDONTWRITEBYTECODE": "1", "PATH": "/bin"}) == {"PATH": "/bin"}
