@@ -159,9 +159,10 @@ def _copies(
     new = copies - ideal - {placed.ideal}
     if len(new) > len(behind):
         return False
+    # Of two that lag alike, the one whose id is the lower counts as nearer.
     farthest = max((_lag(possible, sums, process) for process in behind), default=0)
     if any(
-        process not in caught_up and not (falls_back and _lag(possible, sums, process) < farthest) for process in new
+        process not in caught_up and not (falls_back and _lag(possible, sums, process) <= farthest) for process in new
     ):
         return False
     if active == placed.ideal and copies == ideal and caught_up:

@@ -63,6 +63,31 @@ def test_no_answer_is_an_alarm(assignor: BuiltIn, known: bool) -> None:
     assert grades.total() > 30
 
 
+def stand_still(life: Life) -> None:
+    """No copy has restored anything yet."""
+    for process in life.processes.values():
+        copied = {task for thread in process.threads for task in thread.standby}
+        process.on_disk.update(dict.fromkeys(copied & life.ends.keys(), 0))
+
+
+def test_a_copy_that_has_nothing_yet_may_go_to_a_process_that_lags_alike() -> None:
+    """Of processes that lag alike, the one with the lower id is preferred."""
+    grades: Counter[Grade] = Counter()
+    for seed in range(4):
+        dice = random.Random(seed)
+        truth = Truth(parts=PARTS, standbys=1 + seed % 2, warm_ups=1 + seed % 3)
+        life = Life(dice, truth, known=truth.known())
+        for name in ("a", "b", "c", "d"):
+            life.join(name, threads=dice.randint(1, 2))
+            life.settle()
+            life.advance(grow=900)
+            stand_still(life)
+        results = life.story.fold()
+        assert not loud(results), seed
+        grades.update(one.verdict.grade for one in generations(results))
+    assert set(grades) <= {Grade.MATCH, Grade.EXPLAINABLE}
+
+
 UPGRADES = (("3.9.1", None, True), ("2.8.2", "3.9.1", False), ("2.8.2", "4.3.1", False), ("3.3.2", "4.3.1", False))
 """The release before, the one after, and whether the new one speaks a version that nobody knows."""
 
