@@ -26,6 +26,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Con
 from rebalance_monitor.streaming.core.model.streams_settings import HIGH_AVAILABILITY, StreamsSettings
 from rebalance_monitor.streaming.core.replay import RawRecord
 
+TAGS = "rack.aware.assignment.tags"
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"
 TOPIC_ID_BYTES = 16
 CaptureLine = dict[str, Any]
@@ -196,9 +197,15 @@ def _streams(cluster: CaptureLine) -> dict[str, StreamsSettings]:
             rack_strategy=str(config.get("rack.aware.assignment.strategy", "none")),
             rack_traffic_cost=_number(config.get("rack.aware.assignment.traffic_cost")),
             rack_non_overlap_cost=_number(config.get("rack.aware.assignment.non_overlap_cost")),
+            rack_tags=_listed(config.get(TAGS, "")),
             topology=topology if isinstance(topology, str) else None,
         )
     return found
+
+
+def _listed(value: object) -> tuple[str, ...] | None:
+    """A list as Kafka's configuration writes it."""
+    return tuple(one.strip() for one in value.split(",") if one.strip()) if isinstance(value, str) else None
 
 
 def _number(value: object) -> int | None:

@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 MOST_END_SAMPLES = 16
-"""Samples of one topic that are kept. While records wait there is one each second, else one each half minute."""
+"""Samples of one topic that are kept while the job runs. While records wait there is one each second, else one each
+half minute."""
 EndOffsets = tuple[int, ...]
 """For each partition of a topic, by number, its end offset (the high watermark)."""
 
@@ -47,11 +48,17 @@ EndSamples = Mapping[str, tuple[EndSample, ...]]
 
 
 def with_ends(
-    known: EndSamples, told: Mapping[str, EndOffsets], ids: Mapping[str, bytes], asked_ms: int, answered_ms: int
+    known: EndSamples,
+    told: Mapping[str, EndOffsets],
+    ids: Mapping[str, bytes],
+    asked_ms: int,
+    answered_ms: int,
+    most: int = MOST_END_SAMPLES,
 ) -> EndSamples:
-    """With one more answer. Of a topic without an id nothing is kept: nobody could tell it from a later one."""
+    """With one more answer; so many of a topic are kept. Of a topic without an id nothing is kept: nobody could tell it
+    from a later one."""
     new = {
-        name: (*known.get(name, ()), EndSample(asked_ms, answered_ms, ids[name], ends))[-MOST_END_SAMPLES:]
+        name: (*known.get(name, ()), EndSample(asked_ms, answered_ms, ids[name], ends))[-most:]
         for name, ends in told.items()
         if name in ids
     }

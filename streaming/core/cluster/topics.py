@@ -17,7 +17,13 @@ from functools import reduce
 from itertools import chain
 from typing import Generic, TypeAlias, TypeVar
 
-from rebalance_monitor.streaming.core.cluster.end_offsets import EndOffsets, EndSample, EndSamples, with_ends
+from rebalance_monitor.streaming.core.cluster.end_offsets import (
+    MOST_END_SAMPLES,
+    EndOffsets,
+    EndSample,
+    EndSamples,
+    with_ends,
+)
 
 T = TypeVar("T")
 
@@ -91,8 +97,9 @@ class TopicHistory:
     _names: dict[bytes, str] = field(default_factory=dict, init=False, compare=False, repr=False)
     """Each id's name, put together when the first is asked for: a record has many ids, a cluster many topics."""
 
-    def with_sample(self, sample: TopicSample) -> "TopicHistory":
-        """The history with one more sample. One that was answered before the last one says nothing new."""
+    def with_sample(self, sample: TopicSample, most_ends: int = MOST_END_SAMPLES) -> "TopicHistory":
+        """The history with one more sample. One that was answered before the last one says nothing new. `most_ends`:
+        samples of the end offsets of one topic that are kept."""
         if self.answered_ms is not None and sample.answered_ms < self.answered_ms:
             return self
         changed = {
@@ -107,7 +114,7 @@ class TopicHistory:
         told = {name: one for name, one in sample.ids.items() if self.id_of(name) != one}
         newer = {name: (*self.ids.get(name, ()), self._change(sample, one)) for name, one in told.items()}
         ids = {**self.ids, **newer} if newer else self.ids
-        ends = with_ends(self.ends, sample.ends, sample.ids, sample.asked_ms, sample.answered_ms)
+        ends = with_ends(self.ends, sample.ends, sample.ids, sample.asked_ms, sample.answered_ms, most_ends)
         known = replace(self, topics=topics, racks=racks, ids=ids, ends=ends)
         return replace(known, asked_ms=sample.asked_ms, answered_ms=sample.answered_ms)
 
@@ -227,7 +234,8 @@ class TopicMetadata:
 
 
 def history_of(metadata: Iterable[TopicMetadata]) -> TopicHistory:
-    """The history of such samples, which are given in time order. Each rack stands for one broker."""
+    """The history of such samples, which are given in time order. Each rack stands for one broker. All end offsets are
+    kept: the records between the samples are not judged yet."""
     given = list(metadata)
     names = sorted({rack for one in given for racks in one.topics.values() for rack in chain(*racks)})
     brokers = {rack: at for at, rack in enumerate(names)}
@@ -246,4 +254,4 @@ def history_of(metadata: Iterable[TopicMetadata]) -> TopicHistory:
         )
         for one in given
     )
-    return reduce(TopicHistory.with_sample, samples, TopicHistory())
+    return reduce(lambda known, sample: known.with_sample(sample, len(given)), samples, TopicHistory())

@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.core.cluster.end_offsets import (
     bounds_of,
     with_ends,
 )
+from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata, history_of
 
 SPAN_MS = 60
 Moment = tuple[bytes, int]
@@ -95,3 +96,10 @@ def test_the_last_samples_are_kept_and_none_without_an_id() -> None:
     assert known.keys() == {"t"}
     assert [one.asked_ms for one in known["t"]] == list(range(3, MOST_END_SAMPLES + 3))
     assert with_ends(known, {"u": (1,)}, {}, 50, 51) is known
+
+
+def test_all_samples_of_a_capture_are_kept() -> None:
+    """Its records are judged when all samples are there already."""
+    times = range(3 * MOST_END_SAMPLES)
+    samples = [TopicMetadata(at_ms, {"t": (frozenset(),)}, {"t": b"t" * 16}, {"t": (at_ms,)}) for at_ms in times]
+    assert [one.asked_ms for one in history_of(samples).ends_of("t")] == list(times)
