@@ -229,7 +229,9 @@ class Search:
             if not all(listed):
                 return None
         elif not by_lag:
-            listed = [options[:1] for options in listed]
+            # No process is preferred for its lag, but each thread keeps what it lags least of first.
+            ordered = not frame.blind and any(len(threads) > 1 for threads in self._processes.values())
+            listed = [_for_order(options) if ordered else options[:1] for options in listed]
         return Assumptions(frame, tasks, listed, unpruned)
 
     def _placed(self, frame: Frame, tasks: Sequence[TaskId]) -> dict[TaskId, Placed] | None:
@@ -349,7 +351,7 @@ class Search:
             if all(len(ends) == 1 for ends in left):
                 return True
             return all(left) and self._all_give(space, left)
-        if not self._bounds or frame.assignor is not BuiltIn.HIGH_AVAILABILITY or frame.blind:
+        if not self._bounds or frame.blind:
             return False
         options: list[list[Possible]] = []
         known: dict[TaskId, EndBounds] = {}
@@ -363,7 +365,9 @@ class Search:
             options.append(allowed or [one for one in listed if one.first])
             if not sums:
                 options[-1] = options[-1][:1]
-        return not space.ordered_by_lag(self._one, known, self._sums) and self._all_give(space, options)
+        if space.ordered_by_lag(self._one, known, self._sums):
+            return False
+        return frame.assignor is not BuiltIn.HIGH_AVAILABILITY or self._all_give(space, options)
 
     def _left_open(self, task: TaskId, end: int) -> list[Possible]:
         """The end offsets that samples leave, each of them: a plug-in may decide by any lag. None where they leave too
@@ -381,3 +385,8 @@ class Search:
             return False
         every = Assumptions(space.frame, space.tasks, options, options)
         return all(self.gives(every.hypothesis(choice)) for choice in every.all_choices())
+
+
+def _for_order(options: Sequence[Possible]) -> list[Possible]:
+    """The same end offsets where nobody asks who is caught up."""
+    return firsts(replace(one, caught_up=frozenset()) for one in options)

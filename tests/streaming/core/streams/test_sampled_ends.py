@@ -146,6 +146,18 @@ def test_true_bounds_are_never_an_alarm_and_lose_no_match(grow: int) -> None:
     print(grow, without, bounded)
 
 
+def test_samples_tell_in_which_order_threads_keep_their_tasks_under_a_sticky_assignor() -> None:
+    """The assignor itself looks at no end offset."""
+    without: Counter[Grade] = Counter()
+    sampled: Counter[Grade] = Counter()
+    for seed in range(4):
+        told = SampledLife(seed, grow=0, assignor=BuiltIn.LEGACY_STICKY).lived()
+        without += told.grades(sampled=False)
+        sampled += told.grades()
+    assert without[Grade.NOT_JUDGED] == sampled[Grade.NOT_JUDGED] == 0
+    assert sampled[Grade.MATCH] > without[Grade.MATCH]
+
+
 def test_samples_of_other_topics_are_no_alarm() -> None:
     """Whoever makes a changelog anew under the same name and id, or restores a cluster, makes samples wrong."""
     for seed in range(3):
