@@ -40,7 +40,7 @@ class Facts:
     """One generation. `remembered` are the tasks that records before showed; `counts` the partitions of topics by the
     last sample, empty where nobody asks brokers; `ends`: where its changelogs end by the last sample until `at_ms`, the
     record's time, where somebody asks how far the group has come; `sampled`: the same by samples of topics. `left`:
-    reports of directories that were left before a stop. `misfit`: why the configured topology is not this
+    reports of directories that may be left of another topology. `misfit`: why the configured topology is not this
     application's."""
 
     record: ObservedRecord

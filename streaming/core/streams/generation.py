@@ -51,7 +51,15 @@ from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, written_until_ms
 from rebalance_monitor.streaming.core.streams.state import StreamsState
-from rebalance_monitor.streaming.core.streams.topology import Seen, given_only, learnt, shrunk, tasks_of, without_state
+from rebalance_monitor.streaming.core.streams.topology import (
+    Seen,
+    given_only,
+    learnt,
+    renumbered,
+    shrunk,
+    tasks_of,
+    without_state,
+)
 from rebalance_monitor.streaming.core.streams.verdict import judge, newest_known
 from rebalance_monitor.streaming.core.streams.views import viewed
 
@@ -108,11 +116,14 @@ def judged(
         first = state.first if again else written_again.first_verdict(body, source, verdict)
         state = replace(state, last=last, sightings=sightings, missed=missed, first=first, reading=reading)
         return state, [published, *outputs]
-    known_left = leftovers(state.leftovers, threads)
+    other_topology = renumbered(state.seen, threads)
+    known_left = leftovers(state.leftovers, threads, anew=other_topology or restarted(threads))
     left = reported(known_left, threads)
-    if restarted(threads):
+    if other_topology:
+        state = replace(state, seen=(), floor={})
+    elif restarted(threads):
         state = replace(state, seen=without_state(state.seen), floor={})
-    seen = learnt(state.seen, threads)
+    seen = learnt(state.seen, threads, left if other_topology else {})
     # What is left of another topology may be taken for this one's state, and only for this record.
     proved = learnt(state.seen, threads, left)
     record = observed(view.group, body.leader, threads, seen)
@@ -217,7 +228,9 @@ def _doubted(found: Judged, left: Leftovers) -> Judged:
     """The verdict where members report what may be of another topology, or of changelogs that are gone."""
     if found.verdict.grade is not Grade.UNEXPLAINED or not left:
         return found
-    text = f"directories of {', '.join(sorted(left)[:3])} were left before the application was stopped as a whole"
+    text = (
+        f"directories of {', '.join(sorted(left)[:3])} may be left of another topology, or of changelogs that are gone"
+    )
     return Judged(verdict=not_judged(ReasonKind.UNKNOWN_STATE, text), plugged=found.plugged)
 
 

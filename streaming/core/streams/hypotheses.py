@@ -26,7 +26,7 @@ ANY_LAG = 1 << 36
 """Under so large an acceptable lag every caught-up set is possible."""
 UNBOUNDED_WARM_UPS = 1 << 30
 MOST_STANDBYS = 3
-MOST_UNKNOWN_PARTS = 4
+MOST_UNKNOWN_PARTS = 6
 """Sub-topologies of which nobody knows whether they have state: of more, not every combination is tried."""
 MOST_TAGS = 2
 FIRST_WITH_PLUG_INS: Release = (3, 8)

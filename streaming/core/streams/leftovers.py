@@ -8,6 +8,9 @@ task (-2), or its sum changes; or until the cleaner removes it (`state.cleanup.d
     before    1_0 counts words, with state         p reports 1_0: -2
     stopped   the topology gets a new sub-topology 0 in front: 1_0 only filters now
     after     nobody runs anything                 p reports 1_0: 51,200      of the directory: proves no state of 1_0
+
+The same holds where processes get another topology one after another: from the record on in which the numbers of
+sub-topologies are others (`topology.renumbered`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,21 +31,21 @@ def restarted(threads: Iterable[StreamsThread]) -> bool:
     return bool(sums) and RUNNING not in sums and not any(thread.wanted.owned for thread in members)
 
 
-def leftovers(before: Leftovers, threads: Iterable[StreamsThread]) -> dict[str, dict[str, int]]:
-    """What is known to be left after this record; `before`: the same after the record before. A process that does not
-    report a directory may run a task without state beside it."""
+def leftovers(before: Leftovers, threads: Iterable[StreamsThread], *, anew: bool) -> dict[str, dict[str, int]]:
+    """What is known to be left after this record; `before`: the same after the record before. `anew`: whatever is
+    reported now may be left. A process that does not report a directory may run a task without state beside it."""
     members = tuple(threads)
     said = {(str(task), str(one.process_id)): total for one in members for task, total in one.offset_sums.items()}
     there = {str(thread.process_id) for thread in members}
     copied = {(str(task), str(thread.process_id)) for thread in members for task in thread.standby}
-    if restarted(members):
+    if anew:
         left = {place: total for place, total in said.items() if total >= 0}
     else:
         known = {(task, process): total for task, of in before.items() for process, total in of.items()}
         left = {place: total for place, total in known.items() if said.get(place, total) == total}
     found: dict[str, dict[str, int]] = {}
     for (task, process), total in left.items():
-        if process in there and (restarted(members) or (task, process) not in copied):
+        if process in there and (anew or (task, process) not in copied):
             found.setdefault(task, {})[process] = total
     return found
 

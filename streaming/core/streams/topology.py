@@ -7,12 +7,20 @@ nothing, it most likely has none: a running task with a changelog is always repo
 
     in-0 -> 0_0, in-1 -> 0_1            sub-topology 0 reads `in`: 2 tasks
     store-repartition-0 -> 1_0, sum 71  sub-topology 1 reads `store-repartition`, has state
+
+Another topology may number its sub-topologies otherwise. Members that still run the one before, and directories that
+are left of it, report tasks by the numbers of that one:
+
+    in-0 -> 1_0                         the numbers are others now: what was known of state is of no use
+    owns in-0, reports 0_0: -2          of the topology before: it does not own a partition of what is 0_0 now
+    owns pre-0, reports nothing of 0    so what others have on disk of 0_0 is of the topology before
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
 from rebalance_monitor.streaming.core.streams.leftovers import Leftovers, is_left
@@ -84,22 +92,19 @@ def learnt(before: Seen, threads: Iterable[StreamsThread], left: Leftovers = NOT
         counts = topics.setdefault(key, {})
         counts[topic] = max(number + 1, counts.get(topic, 0))
     reader = {topic: key for key, counts in topics.items() for topic in counts}
+    claimed: set[Key] = set()
     for member in members:
-        stateful.update(map(key_of, member.standby))
-        reported = frozenset(map(key_of, member.offset_sums))
-        proved = (key_of(task) for task in member.offset_sums if not is_left(left, task, member.process_id))
-        # Up to version 6 members list all tasks that they ran, with state or without.
-        # What a newer version than all known ones reports, nobody can read.
-        sums = FIRST_WITH_SUMS <= member.said.version <= NEWEST_VERSION
-        if sums:
-            stateful.update(proved)
+        proofs = _proofs_of(member, reader, left)
+        stateful |= proofs.sure
+        claimed |= proofs.claimed
         for topic, number in member.wanted.owned:
             owner = reader.get(topic)
             if owner is None or not 0 <= number < MOST_PARTITIONS:
                 continue
             topics[owner][topic] = max(number + 1, topics[owner][topic])
-            if sums and owner not in reported:
+            if owner in proofs.silent:
                 silent_now.add(owner)
+    stateful.update(key for key in claimed if key not in silent_now and not silent.get(key))
     read = {topic for member in members for topic, _ in (*member.given.partitions, *member.wanted.owned)}
     if read:
         topics = {
@@ -116,6 +121,48 @@ def learnt(before: Seen, threads: Iterable[StreamsThread], left: Leftovers = NOT
         for key, counts in sorted(topics.items(), key=lambda one: (one[0][1], one[0][0]))
         if counts
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Proofs:
+    """What one member says of state. `sure`: sub-topologies of which it has a copy, or runs a task; `claimed`: those of
+    which there is something on its disk; `silent`: those of which it owns a partition and reports nothing."""
+
+    sure: frozenset[Key]
+    claimed: frozenset[Key] = frozenset()
+    silent: frozenset[Key] = frozenset()
+
+
+def _proofs_of(member: StreamsThread, reader: Mapping[str, Key], left: Leftovers) -> _Proofs:
+    copied = frozenset(map(key_of, member.standby))
+    # Up to version 6 members list all tasks that they ran, with state or without.
+    # What a newer version than all known ones reports, nobody can read.
+    if not FIRST_WITH_SUMS <= member.said.version <= NEWEST_VERSION:
+        return _Proofs(sure=copied)
+    own = {(reader[topic], number) for topic, number in member.wanted.owned if topic in reader}
+    runs = {task for task, total in member.offset_sums.items() if total == RUNNING}
+    # An eager member has given up what it owned.
+    running = {key_of(task) for task in runs if not own or (key_of(task), task.partition) in own}
+    on_disk = (task for task in member.offset_sums.keys() - runs if not is_left(left, task, member.process_id))
+    return _Proofs(
+        sure=copied | running,
+        claimed=frozenset(map(key_of, on_disk)),
+        silent=frozenset(key for key, _ in own) - frozenset(map(key_of, member.offset_sums)),
+    )
+
+
+def renumbered(before: Seen, threads: Iterable[StreamsThread]) -> bool:
+    """Whether a topic is read by another sub-topology than before, or a sub-topology reads other topics alone. A topic
+    that two of them read in this record is none of another topology: the record is wrong."""
+    reader = {topic: one.key for one in before for topic in one.topics}
+    readers: dict[str, set[Key]] = {}
+    for (topic, _), task in _shown(threads):
+        readers.setdefault(topic, set()).add(key_of(task))
+    now = {topic: key for topic, (key, *others) in readers.items() if not others}
+    if any(key != reader.get(topic, key) for topic, key in now.items()):
+        return True
+    read = {key: {topic for topic, keys in readers.items() if key in keys} for key in now.values()}
+    return any(one.key in read and read[one.key].isdisjoint(one.topics) for one in before)
 
 
 def shrunk(before: Seen, now: Seen) -> dict[str, tuple[int, int]]:

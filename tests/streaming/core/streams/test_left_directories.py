@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade, Incident, Severity
-from rebalance_monitor.streaming.core.streams.leftovers import leftovers
+from rebalance_monitor.streaming.core.streams.leftovers import leftovers, restarted
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
 from tests.streaming.core.rules.builders import generations
 from tests.streaming.core.streams.simulated import Life, Part, Truth
@@ -85,7 +85,7 @@ def test_nothing_is_left_where_the_application_goes_on() -> None:
     life = running(0)
     life.restart("a")
     life.round()
-    assert leftovers({}, last_threads(life)) == {}
+    assert leftovers({}, last_threads(life), anew=restarted(last_threads(life))) == {}
 
 
 def test_a_directory_is_left_until_its_process_opens_it() -> None:
@@ -93,9 +93,40 @@ def test_a_directory_is_left_until_its_process_opens_it() -> None:
     for name in list(life.processes):
         life.restart(name)
     life.round()
-    left = leftovers({}, last_threads(life))
+    left = leftovers({}, last_threads(life), anew=restarted(last_threads(life)))
     assert left
     life.advance(grow=500)
     life.round()
-    kept = leftovers(left, last_threads(life))
+    kept = leftovers(left, last_threads(life), anew=restarted(last_threads(life)))
     assert sum(map(len, kept.values())) < sum(map(len, left.values()))
+
+
+ROLLED = {
+    "one in front": NEW["one in front"],
+    "the first gone": NEW["the first gone"],
+    "one in front, and behind": (*NEW["one in front"], Part(4, "end", 2)),
+}
+
+
+@pytest.mark.parametrize("change", ROLLED)
+def test_another_topology_that_processes_get_one_after_another_accuses_nobody(change: str) -> None:
+    """The leader first. Members that still run the topology before, and directories that are left of it, report tasks
+    by its numbers."""
+    for seed in range(3):
+        life = running(seed)
+        before = life.story.generation
+        life.truth = replace(life.truth, parts=ROLLED[change])
+        life.ends = dict.fromkeys(life.tasks(stateful=True), 60_000)
+        for name in list(life.processes):
+            life.restart(name)
+            life.settle()
+        life.settle()
+        for _ in range(4):
+            life.advance()
+            life.settle(after_ms=60_000)
+        results = life.story.fold()
+        loud = [one for one in results if isinstance(one, Incident) and one.severity is not Severity.INFO]
+        grades = [one.verdict.grade for one in generations(results) if one.generation > before]
+        assert not loud, (seed, loud[0].message)
+        assert Grade.UNEXPLAINED not in grades, seed
+        assert grades[-1] in (Grade.MATCH, Grade.EXPLAINABLE), seed
