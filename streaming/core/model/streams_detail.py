@@ -65,9 +65,9 @@ class StreamsProgress:
     """How far the application is from its target placement. `moves_left`: tasks with state that, or whose copies, are
     elsewhere than they shall be once nothing lags. `rebalances`: probing rebalances that are needed at best.
     `not_before_ms`: when the last of them can be at the earliest; None where neither a setting nor a deadline tells the
-    interval. `next_ms`: the
-    next probing rebalance, None where none is set. `probed`: probing rebalances so far with these members, `stuck`:
-    those of them since the last move."""
+    interval, or where threads join again at once: what has caught up by then moves. `next_ms`: the next probing
+    rebalance, None where none is set. `probed`: probing rebalances so far with these members, `stuck`: those of them
+    since the last move."""
 
     moves_left: int
     rebalances: int

@@ -10,6 +10,9 @@ and the last one is two intervals after the next one. Where nobody tells the int
 one interval after the moment in which the leader assigned, and so at least as far from the record as it is.
 
     record 10:00:00, deadline 10:09:58     the interval is 9 min 58 s at least: not before 10:29:54
+
+No time is told while threads join again at once, as they do when tasks change hands: then each such rebalance moves
+what has caught up.
 """
 
 from math import ceil
@@ -51,7 +54,9 @@ def _progress(facts: Facts, past: Past, at_ms: int) -> StreamsProgress | None:
         interval_ms = max(next_ms - at_ms, 0)
     first_ms = next_ms if next_ms is not None or interval_ms is None else at_ms + interval_ms
     not_before_ms = first_ms if rebalances else None
-    if rebalances > 1 and first_ms is not None:
+    if _at_once(facts):
+        not_before_ms = None
+    elif rebalances > 1 and first_ms is not None:
         not_before_ms = None if interval_ms is None else first_ms + (rebalances - 1) * interval_ms
     return StreamsProgress(
         moves_left=left,
@@ -61,3 +66,9 @@ def _progress(facts: Facts, past: Past, at_ms: int) -> StreamsProgress | None:
         probed=past.probing.rounds,
         stuck=past.probing.stuck,
     )
+
+
+def _at_once(facts: Facts) -> bool:
+    """Whether threads join again without waiting for a probing rebalance: they are told to, or give partitions up."""
+    given_up = any(set(thread.wanted.owned) - set(thread.given.partitions) for thread in facts.record.threads)
+    return given_up or 0 in facts.times

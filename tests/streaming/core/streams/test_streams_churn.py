@@ -12,6 +12,8 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import replay
 
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-churn"
+CLOCK_MS = 1_500
+"""The leader's clock and the coordinator's are one here; a thread looks at it now and then."""
 LAG, TOPOLOGY, STICKY = "s11-6-none", "s12-2-topology", "s13-4-sticky"
 
 
@@ -41,3 +43,21 @@ def test_nothing_is_an_alarm(told: bool) -> None:
 @pytest.mark.parametrize("group", [LAG, TOPOLOGY, STICKY])
 def test_every_generation_is_judged(group: str) -> None:
     assert grades(group).keys() == {"match", "explainable"}
+
+
+def test_no_move_comes_before_the_time_that_is_told_for_it() -> None:
+    """Threads that give partitions up, or are told to, join again at once: what has caught up by then moves."""
+    earliest: dict[str, tuple[set[str], int]] = {}
+    compared = 0
+    for one in found(told=True):
+        if one["kind"] != "generation" or not one["members"]:
+            continue
+        members = {member["member_id"] for member in one["members"]}
+        progress = one["streams"]["progress"] or {"moves_left": None, "not_before_ms": None}
+        before, not_before_ms = earliest.get(one["group"], (set(), 0))
+        if members == before and progress["moves_left"] == 0:
+            compared += 1
+            assert one["at_ms"] + CLOCK_MS >= not_before_ms, (one["group"], one["generation"])
+        told_ms = progress["not_before_ms"] or 0
+        earliest[one["group"]] = members, max(told_ms, not_before_ms if members == before else 0)
+    assert compared > 5
