@@ -83,6 +83,7 @@ HAND_OVER_UNTOLD = Rule(
     meaning="While a task is withheld, its new thread is to join again at once; otherwise no thread is.",
     exceptions=(
         "members of versions below 7",
+        "no record shows yet which task reads what an owner is to give up",
         OWN_ASSIGNOR,
     ),
     confirm=(GROUP_RECORD, MEMBERS),

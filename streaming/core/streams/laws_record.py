@@ -101,7 +101,7 @@ def _hand_over_untold(facts: Facts) -> Violations:
         text = f"{listed(facts.withheld)} withheld until owners give them up, and no thread is to join again at once"
         return found(HAND_OVER_UNTOLD, facts, text)
     if not facts.withheld and 0 in facts.times:
-        if not facts.built_in:
+        if not facts.built_in or facts.record.unread():
             return None
         return found(HAND_OVER_UNTOLD, facts, "a thread is to join again at once, and no task is withheld")
     return OK

@@ -64,6 +64,12 @@ class ObservedRecord:
             if task not in running and any(partition in self.owner for partition in partitions)
         )
 
+    def unread(self) -> list[str]:
+        """Topics of partitions that somebody owns, of which no record has shown yet which task reads them: all of their
+        tasks may be withheld."""
+        topics = {topic for part in self.seen for topic in part.topics}
+        return sorted({topic for topic, _ in self.owner if topic not in topics})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roles:

@@ -195,10 +195,9 @@ def _cannot(settings: StreamsSettings, record: ObservedRecord) -> tuple[ReasonKi
     if leader is not None and leader.said.latest_supported > NEWEST_VERSION:
         text = f"the leader knows version {leader.said.latest_supported} of the payloads, which nobody has described"
         return ReasonKind.CANNOT_RUN, text
-    topics = {topic for part in record.seen for topic in part.topics}
-    strange = sorted({topic for topic, _ in record.owner if topic not in topics})
-    if strange:
-        return ReasonKind.TOPOLOGY_UNKNOWN, f"no record has shown yet which task reads {', '.join(strange[:3])}"
+    unread = record.unread()
+    if unread:
+        return ReasonKind.TOPOLOGY_UNKNOWN, f"no record has shown yet which task reads {', '.join(unread[:3])}"
     if not record.tasks and not any(errors):
         return ReasonKind.TOPOLOGY_UNKNOWN, "no record has shown a task yet"
     return None

@@ -87,6 +87,11 @@ def hand_over_of_old_members() -> Story:
     return group(handed_over(version=6), known=KNOWN)
 
 
+def at_once_for_a_topic_that_was_never_shown() -> Story:
+    threads = (Thread(id="a1", active="0_0", owned="0_0 1_0 1_1"), Thread(id="b1", active="0_1", next_ms=0))
+    return group(threads, known=KNOWN)
+
+
 def at_once_by_another_assignor() -> Story:
     return group((Thread(id="a1", active="0_0", next_ms=0), Thread(id="b1", active="0_1")), known=OWN)
 
@@ -201,6 +206,11 @@ CASES: tuple[Case, ...] = (
     NearMiss(code="STREAMS-S03", exception="the report is of an older generation", story=owned_in_an_older_generation),
     Broken(code="STREAMS-S04", story=hand_over_untold, subjects=THE_GROUP, severity=H, says="0_1 withheld"),
     NearMiss(code="STREAMS-S04", exception="members of versions below 7", story=hand_over_of_old_members),
+    NearMiss(
+        code="STREAMS-S04",
+        exception="no record shows yet which task reads what an owner is to give up",
+        story=at_once_for_a_topic_that_was_never_shown,
+    ),
     NearMiss(code="STREAMS-S04", exception=OWN_ASSIGNOR, story=at_once_by_another_assignor),
     Broken(code="STREAMS-S05", story=active_and_standby, subjects=THE_GROUP, severity=H, says="1_0"),
     Broken(code="STREAMS-S06", story=copies_without_a_store, subjects=THE_GROUP, severity=H, says="0_0, 0_1"),
