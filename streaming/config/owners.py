@@ -44,6 +44,7 @@ class OwnerSection(Section):
     connectors: Annotated[dict[Pattern, dict[RuleName, AlertSeverity]], FromText] = Field(default_factory=dict)
     damping: DampingByRule = Field(default_factory=dict)
     session_timeout_ms: Annotated[int, Field(ge=0)] | None = None
+    silent_member_ms: Annotated[int, Field(ge=0)] | None = None
     rebalance_timeout_ms: Annotated[int, Field(ge=0)] | None = None
 
     def core(self) -> Owner:
@@ -54,5 +55,6 @@ class OwnerSection(Section):
             connectors={name: dict(one) for name, one in self.connectors.items()},
             damping={name: one.core() for name, one in self.damping.items()},
             session_timeout_ms=self.session_timeout_ms,
+            silent_member_ms=self.silent_member_ms,
             rebalance_timeout_ms=self.rebalance_timeout_ms,
         )

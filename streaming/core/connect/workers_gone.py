@@ -82,15 +82,14 @@ def _since(view: GroupView, state: ConnectState, source: Source, moment: Moment)
     delay_ms = connect_settings(settings, view.group).max_delay_of(None if leading is None else leading.worker)
     if delay_ms is None:
         delay_ms = hypotheses.DEFAULT_MAX_DELAY_MS
-    owner = settings.owner_of(view.group)
-    session_ms = None if owner is None else owner.session_timeout_ms
-    if session_ms is None:
-        session_ms = state.session_ms or settings.session_timeout_ms
+    silent_ms = settings.silent_member_ms_of(view.group)
+    if silent_ms is None:
+        silent_ms = state.session_ms or settings.session_timeout_ms
     return Emptied(
         at_ms=moment.at_ms,
         source=source,
         generation=moment.generation,
-        patience_ms=max(delay_ms, session_ms),
+        patience_ms=max(delay_ms, silent_ms),
         config_offset=0 if last is None else last.config_offset or 0,
         historic=moment.historic,
     )

@@ -24,7 +24,7 @@ from rebalance_monitor.streaming.core.model.results import Standing
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.targets.moment import record_of
 from rebalance_monitor.streaming.core.targets.session import TargetsSession
-from rebalance_monitor.streaming.core.targets.timing import session_ms
+from rebalance_monitor.streaming.core.targets.timing import silent_member_ms
 
 
 class EpochsLifecycle(NoTopics):
@@ -65,7 +65,7 @@ class EpochsSession(TargetsSession[EpochsState, EpochTally]):
 
     def tally_of(self, state: EpochsState) -> EpochTally:
         """The sums over the members."""
-        return EpochTally(state.view, session_ms(self.view))
+        return EpochTally(state.view, silent_member_ms(self.view))
 
     def close(self) -> tuple[EpochsState, EpochTally, Sequence[Output]]:
         """What the coordinator did."""

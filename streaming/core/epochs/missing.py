@@ -22,7 +22,7 @@ from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED,
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.targets.published import NameOf
-from rebalance_monitor.streaming.core.targets.timing import session_ms, shortest_session_ms
+from rebalance_monitor.streaming.core.targets.timing import shortest_session_ms, silent_member_ms
 
 
 def noted(
@@ -85,7 +85,7 @@ def _gone(
         for_a_while = now is not None and now.away
         if metadata is None or not (for_a_while or not asked_to_leave(member, at_ms, before.ahead_ms, shortest_ms)):
             continue
-        since_ms = at_ms + session_ms(view) if for_a_while else at_ms
+        since_ms = at_ms + silent_member_ms(view) if for_a_while else at_ms
         held = shown(member.held(), name_of)
         found[instance] = LastProcess(metadata.client_id, metadata.client_host, since_ms, held)
     return found

@@ -31,7 +31,7 @@ max.poll.interval.ms); Connect's workers have less."""
 def timeouts_of(settings: ClusterSettings, group: str, body: GroupGeneration) -> Timeouts:
     """The longest of the record's members, unless the group's owner says otherwise."""
     owner = settings.owner_of(group)
-    session_ms = None if owner is None else owner.session_timeout_ms
+    session_ms = settings.silent_member_ms_of(group)
     rebalance_ms = None if owner is None else owner.rebalance_timeout_ms
     if body.sampled is not None:
         assumed = ASSUMED if body.members else Timeouts(0, 0)

@@ -79,8 +79,11 @@ class Owner:
     """Whose groups match `groups` (shell-style pattern).
 
     By a rule's title or code: `alerts` says how loudly it speaks here, `damping` how soon and how long. `connectors`
-    gives `alerts` for single connectors (name or pattern -> by rule), which count before those of the group. The
-    time-outs count instead of those that the groups' members state.
+    gives `alerts` for single connectors (name or pattern -> by rule), which count before those of the group.
+
+    `session_timeout_ms`: the brokers' session time-out, where no record states it. `silent_member_ms`: how long a
+    silent member counts as there; where it is missing, the session time-out stands for it. This and
+    `rebalance_timeout_ms` count instead of what the groups' members state.
     """
 
     groups: str
@@ -89,6 +92,7 @@ class Owner:
     damping: Mapping[str, Damping] = field(default_factory=dict)
     connectors: Mapping[str, Mapping[str, AlertSeverity]] = field(default_factory=dict)
     session_timeout_ms: int | None = None
+    silent_member_ms: int | None = None
     rebalance_timeout_ms: int | None = None
 
 
@@ -124,6 +128,13 @@ class ClusterSettings:
     def owner_of(self, group: str) -> Owner | None:
         """The first owner whose pattern fits."""
         return next((one for one in self.owners if fnmatchcase(group, one.groups)), None)
+
+    def silent_member_ms_of(self, group: str) -> int | None:
+        """How long a silent member of the group counts as there; None where its owner states nothing."""
+        owner = self.owner_of(group)
+        if owner is None:
+            return None
+        return owner.session_timeout_ms if owner.silent_member_ms is None else owner.silent_member_ms
 
     def team_of(self, group: str) -> str:
         """The owner's team; empty where nobody owns the group."""

@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.share.group import KIND
 from rebalance_monitor.streaming.core.share.state import ShareState
 from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.targets.session import TargetsSession
-from rebalance_monitor.streaming.core.targets.timing import session_ms
+from rebalance_monitor.streaming.core.targets.timing import silent_member_ms
 
 
 class ShareLifecycle(NoTopics):
@@ -61,7 +61,7 @@ class ShareSession(TargetsSession[ShareState, ShareTally]):
 
     def tally_of(self, state: ShareState) -> ShareTally:
         """The sums over the members."""
-        return ShareTally(state.view, session_ms(self.view))
+        return ShareTally(state.view, silent_member_ms(self.view))
 
     def close(self) -> tuple[ShareState, ShareTally, Sequence[Output]]:
         """What the coordinator did."""

@@ -21,19 +21,21 @@ COVERED_MS = 300_000
 """So long after the time-outs a partition that a sample shows may still be in no target."""
 
 
-def session_ms(view: GroupView) -> int:
-    """The broker's session time-out: its default, unless the group's owner says otherwise."""
-    owner = view.settings.owner_of(view.group)
-    configured = None if owner is None else owner.session_timeout_ms
-    return SESSION_MS if configured is None else configured
+def silent_member_ms(view: GroupView) -> int:
+    """How long a silent member counts as there: the broker's default session time-out, unless the group's owner says
+    otherwise."""
+    stated = view.settings.silent_member_ms_of(view.group)
+    return SESSION_MS if stated is None else stated
 
 
 def shortest_session_ms(settings: ClusterSettings, group: str) -> int:
-    """The shortest time after which the broker may have removed a silent member. A longer one that the group's owner
-    states may say when the owner wants to be notified, and not what the broker does."""
+    """The shortest time after which the broker may have removed a silent member. An owner who states no
+    `silent_member_ms` may mean by a longer session time-out when to be notified, and not what the broker does."""
     owner = settings.owner_of(group)
-    stated = None if owner is None else owner.session_timeout_ms
-    return SESSION_MS if stated is None else min(stated, SESSION_MS)
+    if owner is None or owner.session_timeout_ms is None:
+        return SESSION_MS
+    stated = owner.session_timeout_ms
+    return min(stated, SESSION_MS) if owner.silent_member_ms is None else stated
 
 
 def due_ms(state: TargetsState, next_due: Callable[[int | None], int | None], uncovered_ms: int | None) -> int | None:
@@ -53,7 +55,7 @@ def uncovered_due_ms(view: GroupView, state: TargetsState, longest_ms: int = 0) 
     `COVERED_MS` after it was seen."""
     if state.uncovered_ms is None or state.view.behind:
         return None
-    return state.uncovered_ms + longest_ms + session_ms(view) + COVERED_MS
+    return state.uncovered_ms + longest_ms + silent_member_ms(view) + COVERED_MS
 
 
 def noted(before: TargetsState, state: S, at_ms: int, lacking: Callable[[], Collection[object]]) -> S:

@@ -93,7 +93,7 @@ def test_what_the_owner_says_of_time_outs_counts_instead_of_what_the_members_say
     members = due_ms(known, group, fold_early(known, group, early))
     owner = Owner(groups="*", team="pipelines", session_timeout_ms=0, rebalance_timeout_ms=0)
     sooner = replace(known, owners=(owner,))
-    later = replace(known, owners=(replace(owner, session_timeout_ms=3_600_000),))
+    later = replace(known, owners=(replace(owner, silent_member_ms=3_600_000),))
     stranger = replace(known, owners=(replace(owner, groups="another-*"),))
 
     at_once, an_hour, unchanged = (

@@ -40,3 +40,9 @@ def test_an_owner_who_wants_to_be_notified_later_states_no_time_out_of_the_broke
 ) -> None:
     owner = Owner(groups="*", team="t", session_timeout_ms=stated_ms)
     assert shortest_session_ms(ClusterSettings(name="c", owners=(owner,)), "g") == shortest_ms
+
+
+def test_beside_what_the_owner_waits_for_the_session_time_out_is_the_brokers() -> None:
+    owner = Owner(groups="*", team="t", session_timeout_ms=60_000, silent_member_ms=3_600_000)
+    settings = ClusterSettings(name="c", owners=(owner,))
+    assert (shortest_session_ms(settings, "g"), settings.silent_member_ms_of("g")) == (60_000, 3_600_000)
