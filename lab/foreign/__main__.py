@@ -7,17 +7,15 @@ A line of the table is a library and an assignor: how many generations were give
 """
 
 import argparse
-import json
 import random
 import shutil
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 from lab.cluster import broker, jars, java
 from lab.errors import LabError
-from lab.foreign import captured
+from lab.foreign import captured, judging
 from lab.foreign.library import ASSIGNORS, require
 from lab.foreign.story import Story, groups_of
 from lab.paths import BUILD
@@ -26,7 +24,6 @@ from lab.process import Lab, Progress, signals_stop
 
 FOLDER = BUILD / "foreign" / "run"
 CAPTURE = BUILD / "foreign" / "capture"
-GRADES = ("match", "explainable", "not_judged", "unexplained")
 
 
 def main() -> int:
@@ -62,22 +59,17 @@ def main() -> int:
 
 def judged(capture: Path) -> int:
     """Print what `replay` says of the capture; 0 if nothing is unexplained and nothing was found."""
-    command = [sys.executable, "-m", "rebalance_monitor", "replay", str(capture), "-o", "json"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not told.stdout:
-        print(f"foreign: {told.stderr.strip()}", file=sys.stderr)
+    try:
+        lines = judging.replayed(capture)
+    except LabError as why:
+        print(f"foreign: {why}", file=sys.stderr)
         return 2
-    lines = [json.loads(line) for line in told.stdout.splitlines()]
-    grades: dict[tuple[str, ...], Counter[str]] = {}
-    for line in lines:
-        if line["kind"] == "generation":
-            grades.setdefault(tuple(line["group"].split(".")[:2]), Counter())[line["verdict"]["grade"]] += 1
-    print(f"{'':<36}" + "".join(f"{one:>12}" for one in GRADES))
-    for (library, assignor), counts in sorted(grades.items()):
-        print(f"{library:<14}{assignor:<22}" + "".join(f"{counts[one]:>12}" for one in GRADES))
-    found = [one for one in lines if one["kind"] in ("violation", "incident")]
-    for generation in found:
-        print(json.dumps(generation))
+    grades: dict[str, Counter[str]] = {}
+    for group, counts in judging.grades_of(lines).items():
+        library, assignor, *_ = group.split(".")
+        grades.setdefault(f"{library:<14}{assignor:<22}", Counter()).update(counts)
+    judging.show(grades, 36)
+    found = judging.show_found(lines)
     wrong = sum(counts["unexplained"] for counts in grades.values())
     return 1 if found or wrong or not grades else 0
 

@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic
 
+from lab.foreign import topics
 from lab.foreign.library import ASSIGNORS, Membership, command
 from lab.paths import ROOT
 from lab.process import Child, Lab
@@ -19,7 +20,6 @@ MOST_MEMBERS = 5
 STEP_S = (2.0, 7.0)
 """Between two steps: shorter and longer than a rebalance, so that some of them meet."""
 SUBSCRIPTIONS = ("equal", "mixed", "static")
-ASK_S = 10.0
 
 
 @dataclass(slots=True)
@@ -75,11 +75,8 @@ class Story:
     def play(self, groups: Sequence[Group], steps: int) -> None:
         """All steps of these groups, then everybody leaves."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        topics = [NewTopic(topic, self.dice.randint(1, 6), 1) for group in groups for topic in group.topics]
-        for made in admin.create_topics(topics).values():
-            made.result(30)
-        wanted = {topic.topic for topic in topics}
-        self.lab.wait_for("the topics", lambda: wanted <= admin.list_topics(timeout=ASK_S).topics.keys())
+        wanted = [NewTopic(topic, self.dice.randint(1, 6), 1) for group in groups for topic in group.topics]
+        topics.make(self.lab, admin, wanted)
         self.sample(admin)
         for group in groups:
             self.join(group)
@@ -116,13 +113,11 @@ class Story:
     def grow(self, admin: AdminClient, topic: str) -> None:
         """The topic gets one or two more partitions."""
         self.sample(admin)
-        count = len(admin.list_topics(topic, timeout=ASK_S).topics[topic].partitions) + self.dice.randint(1, 2)
-        for made in admin.create_partitions([NewPartitions(topic, count)]).values():
-            made.result(30)
+        topics.grow(admin, topic, self.dice)
         self.sample(admin)
 
     def sample(self, admin: AdminClient) -> None:
         """How many partitions each topic has now."""
-        found = admin.list_topics(timeout=ASK_S).topics
+        found = admin.list_topics(timeout=topics.ASK_S).topics
         counts = {name: len(topic.partitions) for name, topic in found.items() if not name.startswith("__")}
         self.samples.append((time.time_ns() // 1_000_000, counts))

@@ -4,7 +4,6 @@ Where one name bucket of Java's hash tables overflows into a tree our answer is 
 compared too, and counted apart.
 """
 
-import argparse
 import json
 import sys
 import time
@@ -14,9 +13,10 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from lab.cluster import jars, java
+from lab.cluster import java
 from lab.errors import LabError
 from lab.oracle.program import FOLDER
+from lab.oracle.report import asked, show
 from lab.oracle.runner import Answer, Runner
 from lab.oracle.scenarios import EAGER, random_scenario
 from rebalance_monitor.assignors.connect.eras import era_of
@@ -72,11 +72,7 @@ def compare(release: str, scenarios: int, seed: int) -> tuple[Counter[str], list
 
 def main() -> int:
     """Compare and print the counts; 1 if anything differed."""
-    parser = argparse.ArgumentParser(prog="make oracle", description=__doc__)
-    parser.add_argument("--release", default=jars.kafka_release(), help="of connect-runtime, as on Maven Central")
-    parser.add_argument("--scenarios", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args()
+    chosen = asked("make oracle", __doc__, release="of connect-runtime, as on Maven Central")
     began = time.monotonic()
     try:
         era = era_of(chosen.release)
@@ -86,11 +82,7 @@ def main() -> int:
         return 2
     seconds = time.monotonic() - began
     print(f"Kafka {chosen.release} (era {era.name}), Java {java.find().version}, seed {chosen.seed}, {seconds:.0f} s")
-    for what, count in counts.items():
-        print(f"  {what:<46}{count:>10,}")
-    print(f"  {'scenarios that differ':<46}{len(kept):>10,}")
-    for path in kept[:5]:
-        print(f"  differs: {path}")
+    show(counts.items(), "scenarios that differ", kept)
     return 1 if kept else 0
 
 

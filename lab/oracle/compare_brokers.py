@@ -4,7 +4,6 @@ Targets compare as sets. Where the order of a hash table rests on details of the
 addresses of objects, our answer is marked unsure; such rounds are compared too, and counted apart.
 """
 
-import argparse
 import json
 import sys
 import time
@@ -12,11 +11,12 @@ from collections import Counter
 from random import Random
 from typing import Any
 
-from lab.cluster import jars, java
+from lab.cluster import java
 from lab.errors import LabError
 from lab.oracle.broker_groups import ROUNDS, life
 from lab.oracle.broker_runner import KINDS, BrokerRunner
 from lab.oracle.program import FOLDER
+from lab.oracle.report import asked, show
 from rebalance_monitor.assignors.broker.model import release_of
 from rebalance_monitor.streaming.calculator import broker
 
@@ -73,13 +73,12 @@ def compare(release: str, kind: str, groups: int, seed: int) -> tuple[Counter[st
 
 def main() -> int:
     """Compare and print the counts; 1 if anything differed that was not unsure."""
-    parser = argparse.ArgumentParser(prog="make oracle FAMILY=broker", description=__doc__)
-    parser.add_argument(
-        "--release", default=jars.kafka_release(), help="of kafka-group-coordinator, as on Maven Central"
+    chosen = asked(
+        "make oracle FAMILY=broker",
+        __doc__,
+        release="of kafka-group-coordinator, as on Maven Central",
+        scenarios="groups of each assignor",
     )
-    parser.add_argument("--scenarios", type=int, default=1000, help="groups of each assignor")
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args()
     differing = 0
     try:
         release = release_of(chosen.release)
@@ -91,11 +90,7 @@ def main() -> int:
             counts, kept = compare(chosen.release, kind, chosen.scenarios, chosen.seed)
             seconds = time.monotonic() - began
             print(f"{kind} of Kafka {chosen.release}, Java {java.find().version}, seed {chosen.seed}, {seconds:.0f} s")
-            for what, count in counts.items():
-                print(f"  {what:<46}{count:>10,}")
-            print(f"  {'rounds that differ and should not':<46}{len(kept):>10,}", flush=True)
-            for path in kept[:5]:
-                print(f"  differs: {path}")
+            show(counts.items(), "rounds that differ and should not", kept)
             differing += len(kept)
     except (LabError, ValueError) as why:
         print(f"oracle: {why}", file=sys.stderr)

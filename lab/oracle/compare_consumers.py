@@ -5,18 +5,18 @@ Where one bucket of Java's hash tables overflows into a tree our answer is marke
 and counted apart. Where the class of a release fails on a group, ours must fail by the same exception.
 """
 
-import argparse
 import json
 import sys
 import time
 from collections import Counter
 from random import Random
 
-from lab.cluster import jars, java
+from lab.cluster import java
 from lab.errors import LabError
 from lab.oracle.consumer_runner import ConsumerRunner
 from lab.oracle.groups import cases
 from lab.oracle.program import FOLDER
+from lab.oracle.report import asked, show
 
 
 def compare(release: str, groups: int, seed: int) -> tuple[Counter[str], list[str]]:
@@ -46,11 +46,12 @@ def compare(release: str, groups: int, seed: int) -> tuple[Counter[str], list[st
 
 def main() -> int:
     """Compare and print the counts; 1 if anything differed."""
-    parser = argparse.ArgumentParser(prog="make oracle FAMILY=consumer", description=__doc__)
-    parser.add_argument("--release", default=jars.kafka_release(), help="of kafka-clients, as on Maven Central")
-    parser.add_argument("--scenarios", type=int, default=1000, help="groups, each with a few generations")
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args()
+    chosen = asked(
+        "make oracle FAMILY=consumer",
+        __doc__,
+        release="of kafka-clients, as on Maven Central",
+        scenarios="groups, each with a few generations",
+    )
     began = time.monotonic()
     try:
         counts, kept = compare(chosen.release, chosen.scenarios, chosen.seed)
@@ -59,11 +60,7 @@ def main() -> int:
         return 2
     seconds = time.monotonic() - began
     print(f"kafka-clients {chosen.release}, Java {java.find().version}, seed {chosen.seed}, {seconds:.0f} s")
-    for what, count in sorted(counts.items()):
-        print(f"  {what:<46}{count:>10,}")
-    print(f"  {'generations that differ':<46}{len(kept):>10,}")
-    for path in kept[:5]:
-        print(f"  differs: {path}")
+    show(sorted(counts.items()), "generations that differ", kept)
     return 1 if kept else 0
 
 

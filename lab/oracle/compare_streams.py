@@ -5,16 +5,16 @@ Where one bucket of Java's hash tables overflows into a tree our answer is marke
 and counted apart. Where the classes of a release fail, ours must fail by the same exception.
 """
 
-import argparse
 import json
 import sys
 import time
 from collections import Counter
 from random import Random
 
-from lab.cluster import jars, java
+from lab.cluster import java
 from lab.errors import LabError
 from lab.oracle.program import FOLDER
+from lab.oracle.report import asked, show
 from lab.oracle.streams_groups import random_application
 from lab.oracle.streams_runner import StreamsRunner
 from rebalance_monitor.assignors.streams.eras import era_of, release_of
@@ -52,11 +52,9 @@ def compare(release: str, applications: int, seed: int) -> tuple[Counter[str], l
 
 def main() -> int:
     """Compare and print the counts; 1 if anything differed."""
-    parser = argparse.ArgumentParser(prog="make oracle FAMILY=streams", description=__doc__)
-    parser.add_argument("--release", default=jars.kafka_release(), help="of kafka-streams from 2.6 on")
-    parser.add_argument("--scenarios", type=int, default=1000, help="applications")
-    parser.add_argument("--seed", type=int, default=1)
-    chosen = parser.parse_args()
+    chosen = asked(
+        "make oracle FAMILY=streams", __doc__, release="of kafka-streams from 2.6 on", scenarios="applications"
+    )
     began = time.monotonic()
     try:
         era = era_of(release_of(chosen.release))
@@ -69,11 +67,7 @@ def main() -> int:
     seconds = time.monotonic() - began
     java_version = java.find().version
     print(f"kafka-streams {chosen.release} (era {era.name}), Java {java_version}, seed {chosen.seed}, {seconds:.0f} s")
-    for what, count in sorted(counts.items()):
-        print(f"  {what:<46}{count:>10,}")
-    print(f"  {'that differ':<46}{len(kept):>10,}")
-    for path in kept[:5]:
-        print(f"  differs: {path}")
+    show(sorted(counts.items()), "that differ", kept)
     return 1 if kept else 0
 
 

@@ -13,24 +13,15 @@ import struct
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 from lab.cluster import jars
 from lab.cluster.java import Java
 from lab.errors import LabError
-from lab.oracle.program import FOLDER, MODULE, Program, blob, string
+from lab.oracle.program import FOLDER, MODULE, Program, Timed, blob, string
 
 SOURCE = Path(__file__).with_name("ConsumerAssignors.java")
-
-
-class Timed(IntEnum):
-    """What is timed: nothing, subscription bytes to assignment bytes, or `assign` alone on what is already read."""
-
-    NOTHING = 0
-    BYTES = 1
-    SETS = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ requests and answers are told by the module that speaks to it.
 import shutil
 import struct
 import subprocess
+from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -19,6 +20,14 @@ from lab.paths import BUILD, CONF
 MODULE = CONF / "ivy" / "oracle.xml"
 FOLDER = BUILD / "oracle"
 COMPILE_TIMEOUT_S = 120
+
+
+class Timed(IntEnum):
+    """What is timed: nothing, the whole way from bytes to bytes, or the computation alone on what is already read."""
+
+    NOTHING = 0
+    BYTES = 1
+    SETS = 2
 
 
 def compiled(java: Java, source: Path, class_path: str = "") -> Path:

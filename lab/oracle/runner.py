@@ -14,27 +14,18 @@ import struct
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
 from lab.cluster import jars
 from lab.cluster.java import Java
 from lab.errors import LabError
-from lab.oracle.program import FOLDER, MODULE, Program, blob, string
+from lab.oracle.program import FOLDER, MODULE, Program, Timed, blob, string
 
 SOURCE = Path(__file__).with_name("Runner.java")
 
 Answer = dict[str, bytes] | str
 """Assignment bytes by member, or the exception that the leader's round ended with."""
-
-
-class Timed(IntEnum):
-    """What is timed: nothing, `performAssignment` (bytes in, bytes out), or its inner part between decoded sets."""
-
-    NOTHING = 0
-    BYTES = 1
-    SETS = 2
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,12 @@ import argparse
 import gzip
 import json
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from lab.cluster import broker, jars, java
 from lab.errors import LabError
-from lab.foreign import captured
+from lab.foreign import captured, judging
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.probing.story import NEVER, Story, about, sampled
@@ -46,12 +45,11 @@ def main() -> int:
 
 def judged(capture: Path) -> int:
     """Print what `replay` finds; 0 if that is one warning about the first application, and none about the second."""
-    command = [sys.executable, "-m", "rebalance_monitor", "replay", str(capture), "-o", "json"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not told.stdout:
-        print(f"probing: {told.stderr.strip()}", file=sys.stderr)
+    try:
+        found = [line for line in judging.replayed(capture) if line["kind"] == "violation"]
+    except LabError as why:
+        print(f"probing: {why}", file=sys.stderr)
         return 2
-    found = [violation for line in told.stdout.splitlines() if (violation := json.loads(line))["kind"] == "violation"]
     for violation in found:
         print(f"{violation['group']}: {violation['severity']} {violation['rule']}: {violation['message']}")
     return 0 if [one["group"] for one in found if one["severity"] != "info"] == [NEVER] else 1

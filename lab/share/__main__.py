@@ -7,17 +7,14 @@ judged, and no violation may be found.
 """
 
 import argparse
-import json
 import random
 import shutil
-import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 from lab.cluster import broker, jars, java
 from lab.errors import LabError
-from lab.foreign import captured
+from lab.foreign import captured, judging
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress, signals_stop
@@ -25,7 +22,6 @@ from lab.share.story import BROKER, Story
 
 FOLDER = BUILD / "share" / "run"
 CAPTURE = BUILD / "share" / "capture"
-GRADES = ("match", "explainable", "not_judged", "unexplained")
 
 
 def main() -> int:
@@ -64,22 +60,14 @@ def take(lab: Lab, capture: Path, *, steps: int, seed: int) -> None:
 
 def judged(capture: Path) -> int:
     """Print what `replay` says of the capture; 0 if every target is right and nothing was found."""
-    command = [sys.executable, "-m", "rebalance_monitor", "replay", str(capture), "-o", "json"]
-    told = subprocess.run(command, capture_output=True, text=True, check=False)
-    if not told.stdout:
-        print(f"share: {told.stderr.strip()}", file=sys.stderr)
+    try:
+        lines = judging.replayed(capture)
+    except LabError as why:
+        print(f"share: {why}", file=sys.stderr)
         return 2
-    lines = [json.loads(line) for line in told.stdout.splitlines()]
-    grades: dict[str, Counter[str]] = {}
-    for line in lines:
-        if line["kind"] == "generation":
-            grades.setdefault(line["group"], Counter())[line["verdict"]["grade"]] += 1
-    print(f"{'':<24}" + "".join(f"{one:>12}" for one in GRADES))
-    for group, counts in sorted(grades.items()):
-        print(f"{group:<24}" + "".join(f"{counts[one]:>12}" for one in GRADES))
-    found = [one for one in lines if one["kind"] in ("violation", "incident")]
-    for generation in found:
-        print(json.dumps(generation))
+    grades = judging.grades_of(lines)
+    judging.show(grades, 24)
+    found = judging.show_found(lines)
     wrong = sum(counts["unexplained"] + counts["not_judged"] for counts in grades.values())
     return 1 if found or wrong or not grades else 0
 

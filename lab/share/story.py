@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from confluent_kafka import TopicCollection
-from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic
 
 from lab.cluster import jvm
 from lab.cluster.java import Java
-from lab.foreign import captured
+from lab.foreign import captured, topics
 from lab.oracle.program import compiled
 from lab.process import Child, Lab
 
@@ -30,7 +30,6 @@ BROKER = {
 MOST_PROCESSES = 3
 MOST_MEMBERS = 3
 STEP_S = (3.0, 8.0)
-ASK_S = 10.0
 
 
 @dataclass(slots=True)
@@ -88,11 +87,8 @@ class Story:
         """All steps, then everybody leaves."""
         groups = [Group(name, mixed) for name, mixed in GROUPS]
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        topics = [NewTopic(topic, self.dice.randint(1, 5), 1) for group in groups for topic in group.topics]
-        for made in admin.create_topics(topics).values():
-            made.result(30)
-        wanted = {topic.topic for topic in topics}
-        self.lab.wait_for("the topics", lambda: wanted <= admin.list_topics(timeout=ASK_S).topics.keys())
+        wanted = [NewTopic(topic, self.dice.randint(1, 5), 1) for group in groups for topic in group.topics]
+        topics.make(self.lab, admin, wanted)
         self.sample(admin)
         for group in groups:
             self.start(group)
@@ -139,9 +135,7 @@ class Story:
     def grow(self, admin: AdminClient, topic: str) -> None:
         """The topic gets one or two more partitions."""
         self.sample(admin)
-        count = len(admin.list_topics(topic, timeout=ASK_S).topics[topic].partitions) + self.dice.randint(1, 2)
-        for made in admin.create_partitions([NewPartitions(topic, count)]).values():
-            made.result(30)
+        topics.grow(admin, topic, self.dice)
         self.sample(admin)
 
     def renew(self, admin: AdminClient, topic: str) -> None:
@@ -149,18 +143,16 @@ class Story:
         self.sample(admin)
         for gone in admin.delete_topics([topic]).values():
             gone.result(30)
-        self.lab.wait_for("the topic to go", lambda: topic not in admin.list_topics(timeout=ASK_S).topics)
+        self.lab.wait_for("the topic to go", lambda: topic not in admin.list_topics(timeout=topics.ASK_S).topics)
         self.sample(admin)
-        for made in admin.create_topics([NewTopic(topic, self.dice.randint(1, 5), 1)]).values():
-            made.result(30)
-        self.lab.wait_for("the topic", lambda: topic in admin.list_topics(timeout=ASK_S).topics)
+        topics.make(self.lab, admin, [NewTopic(topic, self.dice.randint(1, 5), 1)])
         self.sample(admin)
 
     def sample(self, admin: AdminClient) -> None:
         """Ids and numbers of partitions that the topics have now."""
-        names = [name for name in admin.list_topics(timeout=ASK_S).topics if not name.startswith("__")]
-        found = admin.describe_topics(TopicCollection(names), request_timeout=ASK_S)
-        described = {name: one.result(ASK_S) for name, one in found.items()}
+        names = [name for name in admin.list_topics(timeout=topics.ASK_S).topics if not name.startswith("__")]
+        found = admin.describe_topics(TopicCollection(names), request_timeout=topics.ASK_S)
+        described = {name: one.result(topics.ASK_S) for name, one in found.items()}
         counts = {name: len(one.partitions) for name, one in described.items()}
         ids = {name: str(one.topic_id).translate(_AS_KAFKA) for name, one in described.items()}
         self.samples.append((time.time_ns() // 1_000_000, counts, ids))

@@ -8,9 +8,6 @@ are the first such round in a new process whose earlier rounds were played once.
 thread that computes, so that other load on the machine counts as little as it can.
 """
 
-import json
-import os
-import platform
 import statistics
 import sys
 import time
@@ -23,10 +20,12 @@ from multiprocessing import get_context
 from typing import Any
 
 from lab.bench.assigning import hypotheses
+from lab.bench.assigning.report import machine, met, shown, write
 from lab.bench.assigning.rounds import MAX_DELAY_MS, answer, decoded_round, round_of, story
 from lab.cluster import jars, java
 from lab.errors import LabError
-from lab.oracle.runner import Runner, Timed
+from lab.oracle.program import Timed
+from lab.oracle.runner import Runner
 from lab.paths import ROOT
 from rebalance_monitor.assignors.connect.model import ConnectResult, LeaderMemory
 from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
@@ -168,25 +167,18 @@ def aims(figures: list[Figures]) -> list[str]:
     furthest = max(aimed, key=lambda one: one.bytes_ms / one.kafka_bytes_ms)
     times = furthest.bytes_ms / furthest.kafka_bytes_ms
     return [
-        f"* 100 x 1,000 within {AIM_MS:g} ms: {_met(slowest.bytes_ms <= AIM_MS)}, "
+        f"* 100 x 1,000 within {AIM_MS:g} ms: {met(slowest.bytes_ms <= AIM_MS)}, "
         f"{slowest.bytes_ms:.2f} ms at most ({slowest.event}).",
-        f"* 100 x 1,000 within {AIM_TIMES_JVM:g} times the warm JVM: {_met(times <= AIM_TIMES_JVM)}, "
+        f"* 100 x 1,000 within {AIM_TIMES_JVM:g} times the warm JVM: {met(times <= AIM_TIMES_JVM)}, "
         f"{times:.1f} times at most ({furthest.event}).",
     ]
-
-
-def _met(met: bool) -> str:
-    return "met" if met else "**missed**"
 
 
 def main() -> int:
     """Measure, compare, write both reports."""
     try:
         found, release = java.find(), jars.kafka_release()
-        figures = []
-        for timing in measure(found, release):
-            figures.append(timing)
-            print(table([timing])[-1], flush=True)
+        figures = shown(measure(found, release), table)
         tracked = list(hypotheses.measure())
     except LabError as why:
         print(f"bench-assignors: {why}", file=sys.stderr)
@@ -194,9 +186,9 @@ def main() -> int:
     text = [
         "# Benchmarks of the Connect assignors",
         "",
-        f"Written by `make bench-assignors` on {os.cpu_count()} cores, {platform.machine()}, Python "
-        f"{platform.python_version()}, against `IncrementalCooperativeAssignor` of Kafka {release} on Java "
-        f"{found.version}. Answers were equal byte for byte before anything was timed. All figures in ms.",
+        f"Written by `make bench-assignors` on {machine()}, against "
+        f"`IncrementalCooperativeAssignor` of Kafka {release} on Java {found.version}. "
+        "Answers were equal byte for byte before anything was timed. All figures in ms.",
         "",
         *(__doc__ or "").strip().splitlines()[2:],
         "",
@@ -207,9 +199,8 @@ def main() -> int:
         "",
         *hypotheses.table(tracked),
     ]
-    REPORT.with_suffix(".md").write_text("\n".join(text) + "\n", encoding="utf-8")
     data = {"assignors": [asdict(one) for one in figures], "hypotheses": [asdict(one) for one in tracked]}
-    REPORT.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    write(REPORT, text, data)
     print("\n".join(text[6:]))
     return 0
 

@@ -6,9 +6,6 @@ medians of the least disturbed of several short series, taken in turns with Kafk
 are the processor time of the thread that computes.
 """
 
-import json
-import os
-import platform
 import statistics
 import sys
 import time
@@ -17,6 +14,7 @@ from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 
+from lab.bench.assigning.report import machine, shown, write
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.broker_groups import random_id
@@ -164,10 +162,7 @@ def main() -> int:
     """Measure, compare, write both reports."""
     try:
         found, release = java.find(), jars.kafka_release()
-        figures = []
-        for timing in measure(found, release):
-            figures.append(timing)
-            print(table([timing])[-1], flush=True)
+        figures = shown(measure(found, release), table)
     except LabError as why:
         print(f"bench-brokers: {why}", file=sys.stderr)
         return 2
@@ -176,9 +171,9 @@ def main() -> int:
     text = [
         "# Benchmarks of the broker's assignors",
         "",
-        f"Written by `make bench-brokers` on {os.cpu_count()} cores, {platform.machine()}, Python "
-        f"{platform.python_version()}, against the assignors of kafka-group-coordinator {release} on Java "
-        f"{found.version}. Targets were equal before anything was timed. All figures in ms.",
+        f"Written by `make bench-brokers` on {machine()}, against the assignors of "
+        f"kafka-group-coordinator {release} on Java {found.version}. "
+        "Targets were equal before anything was timed. All figures in ms.",
         "",
         *(__doc__ or "").strip().splitlines()[2:],
         "",
@@ -189,10 +184,7 @@ def main() -> int:
         f"* The furthest from the warm JVM: {furthest.ms / furthest.kafka_ms:.1f} times ({furthest.assignor}, "
         f"{furthest.members} x {furthest.partitions:,}, {furthest.event}).",
     ]
-    REPORT.with_suffix(".md").write_text("\n".join(text) + "\n", encoding="utf-8")
-    REPORT.with_suffix(".json").write_text(
-        json.dumps([asdict(one) for one in figures], indent=1) + "\n", encoding="utf-8"
-    )
+    write(REPORT, text, [asdict(one) for one in figures])
     print("\n".join(text[-2:]))
     return 0
 

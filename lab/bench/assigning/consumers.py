@@ -7,9 +7,6 @@ between two series of it; of several series the least disturbed counts. All are 
 computes.
 """
 
-import json
-import os
-import platform
 import statistics
 import sys
 import time
@@ -19,9 +16,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lab.bench.assigning.groups import EVENTS, group
+from lab.bench.assigning.report import machine, met, shown, write
 from lab.cluster import jars, java
 from lab.errors import LabError
-from lab.oracle.consumer_runner import ConsumerRunner, Timed
+from lab.oracle.consumer_runner import ConsumerRunner
+from lab.oracle.program import Timed
 from lab.paths import ROOT
 from rebalance_monitor.assignors.consumer import sticky, sticky_cooperative
 from rebalance_monitor.assignors.consumer.model import ConsumerMember, ConsumerResult, TopicRacks
@@ -156,34 +155,27 @@ def aims(figures: list[Figures]) -> list[str]:
         furthest = max(rows, key=lambda one: one.class_ms / one.kafka_class_ms)
         times = furthest.class_ms / furthest.kafka_class_ms
         lines += [
-            f"* {kind} subscriptions within {aim_ms:g} ms: {_met(slowest.bytes_ms <= aim_ms)}, "
+            f"* {kind} subscriptions within {aim_ms:g} ms: {met(slowest.bytes_ms <= aim_ms)}, "
             f"{slowest.bytes_ms:.2f} ms at most ({slowest.assignor}, {slowest.event}).",
-            f"* {kind} subscriptions within {AIM_TIMES:g} times Kafka's warm class: {_met(times <= AIM_TIMES)}, "
+            f"* {kind} subscriptions within {AIM_TIMES:g} times Kafka's warm class: {met(times <= AIM_TIMES)}, "
             f"{times:.2f} times at most ({furthest.assignor}, {furthest.event}).",
         ]
     return lines
-
-
-def _met(met: bool) -> str:
-    return "met" if met else "**missed**"
 
 
 def main() -> int:
     """Measure, compare, write both reports."""
     try:
         found, release = java.find(), jars.kafka_release()
-        figures = []
-        for timing in measure(found, release):
-            figures.append(timing)
-            print(table([timing])[-1], flush=True)
+        figures = shown(measure(found, release), table)
     except LabError as why:
         print(f"bench-assignors: {why}", file=sys.stderr)
         return 2
     text = [
         "# Benchmarks of the sticky consumer assignors",
         "",
-        f"Written by `make bench-assignors FAMILY=consumer` on {os.cpu_count()} cores, {platform.machine()}, Python "
-        f"{platform.python_version()}, against kafka-clients {release} on Java {found.version}. {MEMBERS} members, "
+        f"Written by `make bench-assignors FAMILY=consumer` on {machine()}, against kafka-clients {release} "
+        f"on Java {found.version}. {MEMBERS} members, "
         f"{PARTITIONS:,} partitions. Answers were equal before anything was timed. All figures in ms.",
         "",
         *(__doc__ or "").strip().splitlines()[2:],
@@ -192,9 +184,8 @@ def main() -> int:
         "",
         *aims(figures),
     ]
-    REPORT.with_suffix(".md").write_text("\n".join(text) + "\n", encoding="utf-8")
     data = {"consumers": [asdict(one) for one in figures]}
-    REPORT.with_suffix(".json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    write(REPORT, text, data)
     print("\n".join(text[6:]))
     return 0
 

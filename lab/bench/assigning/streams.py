@@ -10,9 +10,6 @@ Events: *fresh*, nobody has anything; *steady*, everybody runs what it was given
 from there; *all behind*, standbys lag and one client came back without its state.
 """
 
-import json
-import os
-import platform
 import statistics
 import sys
 import time
@@ -21,6 +18,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
+from lab.bench.assigning.report import machine, met, shown, write
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.streams_runner import StreamsRunner
@@ -187,35 +185,28 @@ def aims(figures: list[Figures]) -> list[str]:
         times = furthest.ours_ms / furthest.kafkas_ms
         name = f"{size[0]} x {size[1]:,}"
         lines += [
-            f"* {name} within {AIM_TIMES_JVM:g} times the warm JVM: {_met(times <= AIM_TIMES_JVM)}, "
+            f"* {name} within {AIM_TIMES_JVM:g} times the warm JVM: {met(times <= AIM_TIMES_JVM)}, "
             f"{times:.1f} times at most ({furthest.event}).",
-            f"* {name} within {AIM_MS[size]:g} ms: {_met(slowest.ours_ms <= AIM_MS[size])}, "
+            f"* {name} within {AIM_MS[size]:g} ms: {met(slowest.ours_ms <= AIM_MS[size])}, "
             f"{slowest.ours_ms:.2f} ms at most ({slowest.event}).",
         ]
     return lines
-
-
-def _met(met: bool) -> str:
-    return "met" if met else "**missed**"
 
 
 def main() -> int:
     """Measure, compare, write both reports."""
     try:
         found, release = java.find(), jars.kafka_release()
-        figures = []
-        for timing in measure(found, release):
-            figures.append(timing)
-            print(table([timing])[-1], flush=True)
+        figures = shown(measure(found, release), table)
     except LabError as why:
         print(f"bench-streams: {why}", file=sys.stderr)
         return 2
     text = [
         "# Benchmarks of the Streams assignor",
         "",
-        f"Written by `make bench-streams` on {os.cpu_count()} cores, {platform.machine()}, Python "
-        f"{platform.python_version()}, against `HighAvailabilityTaskAssignor` of Kafka {release} on Java "
-        f"{found.version}. Answers were equal before anything was timed. All figures in ms.",
+        f"Written by `make bench-streams` on {machine()}, against "
+        f"`HighAvailabilityTaskAssignor` of Kafka {release} on Java {found.version}. "
+        "Answers were equal before anything was timed. All figures in ms.",
         "",
         *(__doc__ or "").strip().splitlines()[2:],
         "",
@@ -223,10 +214,7 @@ def main() -> int:
         "",
         *aims(figures),
     ]
-    REPORT.with_suffix(".md").write_text("\n".join(text) + "\n", encoding="utf-8")
-    REPORT.with_suffix(".json").write_text(
-        json.dumps([asdict(one) for one in figures], indent=1) + "\n", encoding="utf-8"
-    )
+    write(REPORT, text, [asdict(one) for one in figures])
     print("\n".join(aims(figures)))
     return 0
 
