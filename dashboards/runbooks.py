@@ -11,7 +11,7 @@ from rebalance_monitor.dashboards.alert import Alert
 from rebalance_monitor.dashboards.alerts import alerts
 from rebalance_monitor.dashboards.cluster_label import renamed_query
 from rebalance_monitor.streaming.core.catalogue import RULES
-from rebalance_monitor.streaming.core.connect.advice.table import advice_page
+from rebalance_monitor.streaming.core.connect.advice.table import MADE, advice_page
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, readable
@@ -21,7 +21,6 @@ from rebalance_monitor.streaming.core.metrics import CLUSTER
 from rebalance_monitor.streaming.core.runbooks import commands, damping_text, left_open, loudness_text
 
 FOLDER = "runbooks"
-_MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"
 _T = TypeVar("_T")
 _JIRA = "https://issues.apache.org/jira/browse/"
 
@@ -49,7 +48,7 @@ def _by_title() -> dict[str, list[Rule]]:
 def _rule_page(title: str, rules: Sequence[Rule]) -> str:
     parts = [
         f"# {title}",
-        _MADE,
+        MADE,
         "## Symptom",
         f"The alert `{rules[0].alert}`, or an open incident `{title}` on the dashboards, the page and in "
         "`rebalance_monitor.incidents`. Its message names what is affected; its evidence the records. "
@@ -77,7 +76,7 @@ def _alert_page(alert: Alert, cluster_label: str) -> str:
     own = alert.own
     parts = [
         f"# {own.name}",
-        _MADE,
+        MADE,
         "## Symptom",
         f"The alert `{own.name}`, severity {own.severity}.",
         "## Meaning",
@@ -129,7 +128,7 @@ def _table() -> str:
         (
             "# Rules",
             "",
-            _MADE,
+            MADE,
             "",
             "A rule's severity says how wrong it is. The alert severity says how urgent it is: critical pages,",
             "a warning can wait until working hours, info is for reports. Both, and the damping, can be set per team: "

@@ -23,6 +23,7 @@ from rebalance_monitor.assignors.java_order import (
 )
 
 TopicId: TypeAlias = bytes
+TopicPartition: TypeAlias = tuple[TopicId, int]
 """The 16 bytes of a topic id."""
 Release: TypeAlias = tuple[int, int]
 """Major and minor number of the coordinator's release."""

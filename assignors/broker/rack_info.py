@@ -5,10 +5,8 @@ Racks count only if a member's rack holds a replica and not every partition has 
 
 from collections.abc import Callable, Sequence
 
-from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, TopicId
+from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, TopicId, TopicPartition
 from rebalance_monitor.assignors.java_order import hash_map_order, uuid_key
-
-TopicPartition = tuple[TopicId, int]
 
 
 class RackInfo:

@@ -22,12 +22,12 @@ from rebalance_monitor.assignors.broker.model import (
     Outcome,
     Share,
     TopicId,
+    TopicPartition,
     shares_of,
 )
 from rebalance_monitor.assignors.java_order import java_hash, topic_partition_hash
 
-_TopicPartition = tuple[TopicId, int]
-_Pairs = dict[_TopicPartition, list[str]]
+_Pairs = dict[TopicPartition, list[str]]
 _SIGN = 1 << 31
 
 
@@ -56,10 +56,10 @@ def assign(group: BrokerGroup, partitions: Mapping[TopicId, Sequence[int]], *, j
     return BrokerResult(shares=shares_of((member.id for member in members), shares), unsure=orders.unsure)
 
 
-def _previous(members: Sequence[BrokerMember], orders: Orders) -> tuple[_Pairs, JavaTable[_TopicPartition]]:
+def _previous(members: Sequence[BrokerMember], orders: Orders) -> tuple[_Pairs, JavaTable[TopicPartition]]:
     """Members of every partition in the previous targets, and the hash order of these partitions."""
     before: _Pairs = {}
-    walk: JavaTable[_TopicPartition] = JavaTable(hash_of=topic_partition_hash, computed=True)
+    walk: JavaTable[TopicPartition] = JavaTable(hash_of=topic_partition_hash, computed=True)
     for member in members:
         for topic, numbers in orders.previous(member):
             for number in numbers:
@@ -68,19 +68,19 @@ def _previous(members: Sequence[BrokerMember], orders: Orders) -> tuple[_Pairs, 
     return before, walk
 
 
-def _hashed(member_id: str, partitions: Sequence[_TopicPartition]) -> _TopicPartition:
+def _hashed(member_id: str, partitions: Sequence[TopicPartition]) -> TopicPartition:
     signed = (java_hash(member_id) ^ _SIGN) - _SIGN
     return partitions[abs(signed) % len(partitions)]
 
 
 def _equal(
     names: Sequence[str],
-    partitions: Sequence[_TopicPartition],
-    kept: Sequence[tuple[_TopicPartition, Sequence[str]]],
+    partitions: Sequence[TopicPartition],
+    kept: Sequence[tuple[TopicPartition, Sequence[str]]],
 ) -> dict[str, Share] | None:
     """Shares of members with equal subscriptions, or None if all are over the quota and partitions are left."""
     desired = -(-len(partitions) // len(names))
-    shares: dict[str, set[_TopicPartition]] = {}
+    shares: dict[str, set[TopicPartition]] = {}
     if partitions:
         shares = {name: {_hashed(name, partitions)} for name in names}
     hashed = {at for share in shares.values() for at in share}
@@ -96,7 +96,7 @@ def _equal(
 
 
 def _in_turn(
-    names: Sequence[str], free: Sequence[_TopicPartition], shares: dict[str, set[_TopicPartition]], desired: int
+    names: Sequence[str], free: Sequence[TopicPartition], shares: dict[str, set[TopicPartition]], desired: int
 ) -> bool:
     """Hand out the free partitions in a circle; whether all found a member."""
     circle = list(names)
@@ -116,13 +116,13 @@ def _in_turn(
 
 
 def _different(
-    members: Sequence[BrokerMember], subscribed: Mapping[str, Sequence[_TopicPartition]], before: _Pairs
+    members: Sequence[BrokerMember], subscribed: Mapping[str, Sequence[TopicPartition]], before: _Pairs
 ) -> dict[str, Share]:
     walk: JavaTable[str] = JavaTable()
     walk.add_all(member.id for member in members if member.names)
     subscribers: dict[TopicId, dict[str, None]] = {}
-    shares: dict[str, set[_TopicPartition]] = {}
-    given: set[_TopicPartition] = set()
+    shares: dict[str, set[TopicPartition]] = {}
+    given: set[TopicPartition] = set()
     for name in walk:
         for topic, _ in subscribed[name]:
             subscribers.setdefault(topic, {})[name] = None
@@ -143,7 +143,7 @@ def _different(
     return {name: _share(share) for name, share in shares.items()}
 
 
-def _share(partitions: set[_TopicPartition]) -> Share:
+def _share(partitions: set[TopicPartition]) -> Share:
     share: Share = {}
     for topic, number in partitions:
         share.setdefault(topic, set()).add(number)

@@ -21,6 +21,7 @@ from rebalance_monitor.assignors.broker.model import (
     Orders,
     Outcome,
     TopicId,
+    TopicPartition,
     shares_of,
 )
 from rebalance_monitor.assignors.broker.share_quotas import (
@@ -33,13 +34,11 @@ from rebalance_monitor.assignors.broker.share_quotas import (
 )
 from rebalance_monitor.assignors.java_order import topic_partition_hash
 
-_TopicPartition = tuple[TopicId, int]
-
 
 class _State:
     """Who holds what: `target` is the result, `of_member` and `of_partition` what counts towards the quotas."""
 
-    def __init__(self, orders: Orders, partitions: Sequence[_TopicPartition]) -> None:
+    def __init__(self, orders: Orders, partitions: Sequence[TopicPartition]) -> None:
         members = orders.members()
         size = len(members)
         self.partitions = partitions
@@ -48,9 +47,9 @@ class _State:
         self.names = [member.id for member in members]
         self.previous = [orders.previous(member) for member in members]
         self.target: list[dict[TopicId, set[int]]] = [{} for _ in members]
-        self.of_member: list[JavaTable[_TopicPartition]] = [JavaTable(hash_of=topic_partition_hash) for _ in members]
-        self.of_partition: dict[_TopicPartition, JavaTable[int]] = {}
-        self.walk: JavaTable[_TopicPartition] = JavaTable(sized(len(partitions)), topic_partition_hash, computed=True)
+        self.of_member: list[JavaTable[TopicPartition]] = [JavaTable(hash_of=topic_partition_hash) for _ in members]
+        self.of_partition: dict[TopicPartition, JavaTable[int]] = {}
+        self.walk: JavaTable[TopicPartition] = JavaTable(sized(len(partitions)), topic_partition_hash, computed=True)
         self.unfilled: JavaTable[int] = JavaTable(sized(size), number_hash)
         self.overfilled: JavaTable[int] = JavaTable(sized(size), number_hash)
 
@@ -68,16 +67,16 @@ class _State:
             elif held > self.counts[member]:
                 self.overfilled.add(member)
 
-    def holders(self, at: _TopicPartition) -> JavaTable[int]:
+    def holders(self, at: TopicPartition) -> JavaTable[int]:
         self.walk.add(at)
         return self.of_partition.setdefault(at, JavaTable(hash_of=number_hash))
 
-    def take(self, member: int, at: _TopicPartition) -> None:
+    def take(self, member: int, at: TopicPartition) -> None:
         self.target[member][at[0]].discard(at[1])
         self.of_partition[at].remove(member)
         self.of_member[member].remove(at)
 
-    def give(self, member: int, at: _TopicPartition) -> None:
+    def give(self, member: int, at: TopicPartition) -> None:
         self.target[member].setdefault(at[0], set()).add(at[1])
         self.of_member[member].add(at)
 

@@ -24,9 +24,10 @@ from rebalance_monitor.assignors.broker.model import (
     Outcome,
     Share,
     TopicId,
+    TopicPartition,
     shares_of,
 )
-from rebalance_monitor.assignors.broker.rack_info import RackInfo, TopicPartition
+from rebalance_monitor.assignors.broker.rack_info import RackInfo
 from rebalance_monitor.assignors.java_order import copied_set_capacity, utf16_key, uuid_hash
 
 _OBJECTS_HASH = 31 * 31

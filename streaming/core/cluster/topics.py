@@ -156,12 +156,7 @@ class TopicHistory:
         """What the last sample until then showed of these topics; a topic that was not there is missing. `racks`: of
         brokers, where not those that it showed."""
         racks = (_content(self.racks, at_ms) or {}) if racks is None else racks
-        found = {}
-        for name in wanted:
-            replicas = _content(self.topics.get(name, ()), at_ms)
-            if replicas is not None:
-                found[name] = _racks(replicas, racks)
-        return found
+        return {name: _racks(replicas, racks) for name, replicas in self._replicas(wanted, at_ms)}
 
     def present(self) -> Iterator[tuple[str, int]]:
         """The topics of the last sample, with how many partitions each has."""
@@ -172,12 +167,17 @@ class TopicHistory:
     def replica_racks(self, wanted: Iterable[str], at_ms: int) -> dict[str, RacksByReplica]:
         """The same replica by replica: None for a broker that has no rack, or was not there."""
         racks = _content(self.racks, at_ms) or {}
-        found = {}
+        return {
+            name: tuple(tuple(racks.get(broker) for broker in brokers) for brokers in replicas)
+            for name, replicas in self._replicas(wanted, at_ms)
+        }
+
+    def _replicas(self, wanted: Iterable[str], at_ms: int) -> Iterator[tuple[str, Replicas]]:
+        """Of these topics those that the last sample until then showed."""
         for name in wanted:
             replicas = _content(self.topics.get(name, ()), at_ms)
             if replicas is not None:
-                found[name] = tuple(tuple(racks.get(broker) for broker in brokers) for brokers in replicas)
-        return found
+                yield name, replicas
 
     def every_rack(self) -> dict[int, str]:
         """The rack of each broker as the last sample that knew one showed it."""

@@ -178,11 +178,6 @@ class ConsumerSession(QuietSession):
         self.state = replace(self.state, waits=waits, sightings=calm, missed=missed)
         return [Notice(moment=moment, found=(*found, *contested), evaluated=over), *told] if found or over else told
 
-    def timed_from(self) -> tuple[Source, int] | None:
-        """The last record, where something waits."""
-        last = self.state.last
-        return None if last is None or self.due_ms() is None else (last.source, last.at_ms)
-
     def end(self, row: Row, *, historic: bool) -> None:
         """Nobody holds anything."""
         self.begin_life()

@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
-from rebalance_monitor.streaming.core.targets.published import NameOf
+from rebalance_monitor.streaming.core.targets.published import MOST_PARTITIONS, NameOf, listed
 
 RULE_OF: Mapping[Law, Rule] = {
     Law.SEVERAL_HOLDERS: catalogue.TWO_HOLDERS,
@@ -56,8 +56,6 @@ _WITHOUT_OWNER = frozenset({catalogue.WITHOUT_OWNER.code, tasks_catalogue.WITHOU
 _UNSURE = frozenset({Law.STUCK_REVOKING, Law.LAGGING, Law.WAITING_LONG, Law.NO_TARGET, Law.EPOCH_DECREASED})
 _OF_PARTITIONS = frozenset({Law.SEVERAL_HOLDERS, Law.SEVERAL_TARGETS, Law.TARGET_INCOMPLETE})
 _OF_HOLDERS = frozenset({Law.SEVERAL_HOLDERS, Law.COPIES_TOGETHER})
-MOST_PARTITIONS = 50
-_MOST_NAMED = 5
 
 
 def rules_of(group: EpochGroup) -> Mapping[Law, Rule]:
@@ -76,9 +74,9 @@ def findings_of(
     group_id: str, group: EpochGroup, breaches: Iterable[Breach], name_of: NameOf, here: Evidence
 ) -> tuple[Finding, ...]:
     """What is found, one finding for each member or partition that a law names."""
-    listed = list(breaches)
-    chains = waiting_for(group) if any(breach.law is Law.WAITING_LONG for breach in listed) else {}
-    found = (_findings(group_id, group, each, chains.get(each.member or "", {}), name_of, here) for each in listed)
+    broken = list(breaches)
+    chains = waiting_for(group) if any(breach.law is Law.WAITING_LONG for breach in broken) else {}
+    found = (_findings(group_id, group, each, chains.get(each.member or "", {}), name_of, here) for each in broken)
     return tuple(chain.from_iterable(found))
 
 
@@ -220,6 +218,4 @@ def _things(group: EpochGroup) -> str:
 
 
 def _some(units: Units, name_of: NameOf) -> str:
-    names = shown(units, name_of)
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    return listed(shown(units, name_of))

@@ -229,6 +229,10 @@ class Session(Protocol):
 class QuietSession:
     """A session of a lifecycle that has no topics, timers or events; it still has to judge."""
 
+    def last(self) -> LastRecord | None:
+        """Nothing was judged."""
+        return None
+
     def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
         """No topic."""
         return ()
@@ -306,8 +310,8 @@ class QuietSession:
         return ()
 
     def timed_from(self) -> tuple[Source, int] | None:
-        """No timers."""
-        return None
+        """The last record, where something is due."""
+        return None if (last := self.last()) is None or self.due_ms() is None else (last.source, last.at_ms)
 
     def tell(self, end_ms: int | None, *, end_of_input: bool) -> Sequence[Output]:
         """No events."""

@@ -12,11 +12,9 @@ from rebalance_monitor.streaming.core.share import catalogue
 from rebalance_monitor.streaming.core.share.breaches import ShareBreach
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
-from rebalance_monitor.streaming.core.targets.published import NameOf, shown
+from rebalance_monitor.streaming.core.targets.published import MOST_PARTITIONS, NameOf, listed, shown
 
 _CERTAIN = frozenset({catalogue.UNLIKE_TARGET.code, catalogue.WITHOUT_MEMBER.code})
-MOST_PARTITIONS = 50
-_MOST_NAMED = 5
 
 
 def evaluated(group: ShareGroup) -> frozenset[str]:
@@ -80,6 +78,4 @@ def _text(group: ShareGroup, breach: ShareBreach, name_of: NameOf) -> str:
 
 
 def _some(partitions: frozenset[TopicPartition], name_of: NameOf) -> str:
-    names = shown(partitions, name_of)
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(names[:_MOST_NAMED]) + more
+    return listed(shown(partitions, name_of))

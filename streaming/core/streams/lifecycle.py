@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
-from rebalance_monitor.streaming.core.model.results import Evidence, Source
+from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.streams.awaited import later_sample
@@ -132,11 +132,6 @@ class StreamsSession(QuietSession):
         self.state = replace(self.state, sightings=calm)
         moment = self.view.moment(at_ms, historic=historic)
         return [Notice(moment=moment, found=found, evaluated=frozenset({STREAMS_CONTESTED.code})), *told]
-
-    def timed_from(self) -> tuple[Source, int] | None:
-        """The last record, where something waits."""
-        last = self.state.last
-        return None if last is None or self.due_ms() is None else (last.source, last.at_ms)
 
     def end(self, row: Row, *, historic: bool) -> None:
         """The group is gone, and its topology with it."""

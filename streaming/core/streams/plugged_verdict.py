@@ -37,19 +37,18 @@ from rebalance_monitor.streaming.core.streams.plug_ins import (
     PlugInRun,
     sentence_of,
 )
-from rebalance_monitor.streaming.core.streams.rack_modes import COSTS, STRATEGY, shown_to_plug_in
+from rebalance_monitor.streaming.core.streams.rack_modes import COSTS, STRATEGY, TAGS, shown_to_plug_in
 from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
 from rebalance_monitor.streaming.core.streams.search import Found, Missed, Search
 
 MOST_FRAMES = 2_000
 """Most of them differ in what the plug-in does not look at, and cost no call."""
-_TAGS = "rack.aware.assignment.tags"
 _SETTINGS: Mapping[str, tuple[str, str]] = {
     "num_standby_replicas": ("standbys", NOT_KNOWN["standbys"]),
     "max_warmup_replicas": ("warm_ups", NOT_KNOWN["warm_ups"]),
     "acceptable_recovery_lag": ("acceptable_lag", NOT_KNOWN["acceptable_lag"]),
     "probing_rebalance_interval_ms": ("probing_interval_ms", "probing.rebalance.interval.ms"),
-    "rack_aware_assignment_tags": ("rack_tags", _TAGS),
+    "rack_aware_assignment_tags": ("rack_tags", TAGS),
     "rack_aware_assignment_strategy": ("rack_strategy", STRATEGY),
     "rack_aware_traffic_cost": ("rack_traffic_cost", COSTS["rack_traffic_cost"]),
     "rack_aware_non_overlap_cost": ("rack_non_overlap_cost", COSTS["rack_non_overlap_cost"]),
@@ -154,7 +153,7 @@ def _unknown_settings(settings: StreamsSettings, record: ObservedRecord, run: Pl
     return {
         field: name
         for field, (setting, name) in _SETTINGS.items()
-        if field in run.read and getattr(settings, setting) is None and (tagged or name != _TAGS)
+        if field in run.read and getattr(settings, setting) is None and (tagged or name != TAGS)
     }
 
 

@@ -22,6 +22,7 @@ from rebalance_monitor.streaming.core.model.streams_settings import StreamsSetti
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.replica_racks import RackView
 
+TAGS = "rack.aware.assignment.tags"
 STRATEGY = "rack.aware.assignment.strategy"
 COSTS = {
     "rack_traffic_cost": "rack.aware.assignment.traffic_cost",

@@ -45,7 +45,6 @@ from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
 from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Found, Missed, Search, runs_of
 
 MOST_FRAMES = 300
-TAGS = "rack.aware.assignment.tags"
 CANNOT_READ = "it is the answer of a leader that could not read the end offsets of changelogs"
 _POOLED = "the leader takes all members of a newer version for one process, whose id no record shows"
 
@@ -260,7 +259,7 @@ def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, se
     others = [_with_tags(hypothesis, other) for other in possible_tags(settings, record) if other != tags]
     if not all(map(search.gives, others)) or not all_tags_tried(settings, record):
         listed = ",".join(tags) or "empty"
-        text = f"settings that are not known give this answer with these values: {TAGS} {listed}"
+        text = f"settings that are not known give this answer with these values: {rack_modes.TAGS} {listed}"
         return Reason(ReasonKind.UNKNOWN_SETTINGS, text)
     racks = rack_modes.rests_on(settings, record, hypothesis.release, hypothesis.assignor, hypothesis.configs)
     if racks is not None:

@@ -25,6 +25,9 @@ STATE_WORDS: Mapping[MemberState, str] = {
     MemberState.UNRELEASED: "UNRELEASED_PARTITIONS",
 }
 UNKNOWN = "UNKNOWN"
+MOST_PARTITIONS = 50
+"""Partitions that are findings of one moment, at the most."""
+MOST_NAMED = 5
 
 
 def state_word(state: MemberState | None) -> str:
@@ -85,3 +88,9 @@ def share_of(partitions: frozenset[TopicPartition], name_of: NameOf) -> Consumer
     """Partitions by name, in order."""
     names = {topic: name_of(topic) for topic, _ in partitions}
     return ConsumerShare(tuple(sorted((names[topic], number) for topic, number in partitions)))
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first of these names, and how many more there are."""
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more

@@ -17,7 +17,6 @@ from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.codec import dumps
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import MemberRow, OtherGroup, Row
-from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.targets.moment import CLOSED_MS, begins_another, carried_on, record_of
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 from rebalance_monitor.streaming.core.targets.tally import Tally
@@ -109,11 +108,6 @@ class TargetsSession(QuietSession, ABC, Generic[S, T]):
             return ()
         self.state, outputs = self.overdue(at_ms, historic=historic)
         return outputs
-
-    def timed_from(self) -> tuple[Source, int] | None:
-        """The last record, where something lasts."""
-        last = self.state.last
-        return None if last is None or self.due_ms() is None else (last.source, last.at_ms)
 
     def live_due_ms(self) -> int | None:
         """When the moment that was begun is over."""
