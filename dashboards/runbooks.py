@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, re
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.metrics import CLUSTER
-from rebalance_monitor.streaming.core.runbooks import commands, damping_text, left_open, loudness_text
+from rebalance_monitor.streaming.core.runbooks import by_codes, commands, damping_text, left_open, loudness_text
 
 FOLDER = "runbooks"
 _T = TypeVar("_T")
@@ -61,8 +61,8 @@ def _rule_page(title: str, rules: Sequence[Rule]) -> str:
         _bullets(f"{rule.code}: {loudness_text(rule)}; {damping_text(rule)}" for rule in rules),
         *_what_to_do(
             _once(check for rule in rules for check in rule.confirm),
-            _once(step for rule in rules for step in rule.advice),
-            _once(rule.resolves for rule in rules),
+            by_codes(rules, lambda rule: rule.advice),
+            by_codes(rules, lambda rule: (rule.resolves,)),
         ),
         "## Known false positives",
         _bullets(_once(text for rule in rules for text in rule.exceptions)) or "Nothing known.",
@@ -78,27 +78,38 @@ def _alert_page(alert: Alert, cluster_label: str) -> str:
         f"# {own.name}",
         MADE,
         "## Symptom",
-        f"The alert `{own.name}`, severity {own.severity}.",
+        f"The alert `{own.name}`, severity {own.severity}: {readable(own.summary)}.",
         "## Meaning",
         readable(own.description),
+        *_what_to_do(own.confirm, [("", own.advice)], [("", (own.resolves,))]),
+        "## Expression",
+        f"It must hold for {own.hold} before the alert fires." if own.hold else "The alert fires at once.",
         "```promql\n" + renamed_query(alert.expr, cluster_label) + "\n```",
-        f"It must hold for {own.hold} before the alert fires." if own.hold else "It fires at once.",
-        *_what_to_do(own.confirm, own.advice, (own.resolves,)),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _what_to_do(confirm: Sequence[Check], advice: Sequence[Step], resolves: Sequence[str]) -> list[str]:
+def _what_to_do(
+    confirm: Sequence[Check],
+    advice: Sequence[tuple[str, Sequence[Step]]],
+    resolves: Sequence[tuple[str, Sequence[str]]],
+) -> list[str]:
+    """Steps and ends come with the codes of the rules they are for, where the rules of a title differ."""
     looks = [f"```sh\n{_lines(check.run, on_kubernetes(check))}\n```\n\nShows {check.shows}." for check in confirm]
-    if wanted := left_open(commands(confirm, advice)):
+    if wanted := left_open(commands(confirm, (step for _, steps in advice for step in steps))):
         looks.insert(0, "Fill in " + ", ".join(f"`{name}` ({where})" for name, where in wanted.items()) + ".")
     return [
         *(["## How to confirm", *looks] if looks else []),
         "## What to do",
-        "\n".join(f"{number}. {_step(step)}" for number, step in enumerate(advice, start=1)),
+        "\n\n".join(_steps(codes, steps) for codes, steps in advice),
         "## When it ends by itself",
-        _bullets(resolves) if len(resolves) > 1 else resolves[0],
+        "\n".join(f"* {codes}: {text}" if codes else text for codes, texts in resolves for text in texts),
     ]
+
+
+def _steps(codes: str, steps: Sequence[Step]) -> str:
+    numbered = "\n".join(f"{number}. {_step(step)}" for number, step in enumerate(steps, start=1))
+    return f"{codes}:\n\n{numbered}" if codes else numbered
 
 
 def _step(step: Step) -> str:

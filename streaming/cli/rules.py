@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.incidents.commands import commands_of
+from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.runbooks import damping_text, loudness_text, told_as
@@ -25,6 +26,9 @@ def rules(name: str | None, *, output: str) -> int:
     about_us = runbooks().get(f"{FOLDER}/{name}.md") if not chosen else None
     if about_us is not None and output != "json":
         print(about_us, end="")
+        return DONE
+    if about_us is not None:
+        print_json(own_alert_object(next(own for own in OWN_ALERTS if own.name == name)))
         return DONE
     if not chosen:
         raise InputError(f"no rule has the title or code {name!r}; {_hint(name)}")
@@ -78,6 +82,21 @@ def rule_object(rule: Rule) -> dict[str, Any]:
         "advice": [_step_object(step) for step in rule.advice],
         "resolves": rule.resolves,
         "issues": list(rule.issues),
+    }
+
+
+def own_alert_object(own: OwnAlert) -> dict[str, Any]:
+    """The alert about the monitor as one JSON object; labels stand in the texts by their names."""
+    return {
+        "kind": "own_alert",
+        "alert_name": own.name,
+        "alert": own.severity,
+        "hold": own.hold,
+        "summary": readable(own.summary),
+        "description": readable(own.description),
+        "confirm": [{"run": check.run, "shows": check.shows} for check in own.confirm],
+        "advice": [_step_object(step) for step in own.advice],
+        "resolves": own.resolves,
     }
 
 

@@ -3,8 +3,9 @@ when people are told of a rule, and what its commands leave open.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
@@ -15,6 +16,7 @@ from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Part
 from rebalance_monitor.streaming.core.model.settings import PUBLIC_URL, ClusterSettings
 
+_T = TypeVar("_T")
 VARIABLES = {
     "ALERTMANAGER": "its host:port",
     "BROKERS": "the cluster's bootstrap servers",
@@ -24,19 +26,20 @@ VARIABLES = {
     "CONNECT_CLUSTER": "the name of Strimzi's `KafkaConnect`",
     "CONNECT_POD": "the worker's pod under Strimzi",
     "DELAY_S": "`scheduled.rebalance.max.delay.ms` in seconds",
+    "DSN": "the address of the monitor's database, its `database.dsn`",
     "GROUP": "the group id",
     "HOST": "the worker's host",
     "KAFKA_POD": "a broker's pod under Strimzi",
     "JMX_PORT": "where the worker's JMX listens",
     "MONITOR": "host:port of the monitor's metrics",
-    "OFFSET": "from the evidence",
-    "PARTITION": "from the evidence",
+    "OFFSET": "from the incident's evidence, or from the command before",
+    "PARTITION": "from the incident's evidence, or from the command before",
     "PROMETHEUS": "its host:port",
     "RELEASE": "a Kafka release, such as 3.9.0",
     "REPLICAS": "how many workers there shall be",
     "STATUS_TOPIC": "the Connect cluster's `status.storage.topic`",
     "TASK": "the number of the task, named in the message",
-    "TOPIC": "named in the alert",
+    "TOPIC": "named in the alert, or in its message",
     "WORKER": "host:port of a worker's REST interface",
     "WORKER_PROPERTIES": "the worker's configuration file",
 }
@@ -83,6 +86,14 @@ def headline(title: str) -> str:
 def next_step(title: str) -> str:
     """What to do first about an incident of this title; empty for a title that the catalogue does not have."""
     return next((whole_text(rule.advice[0]) for rule in rules_titled(title)), "")
+
+
+def by_codes(rules: Sequence[Rule], parts: Callable[[Rule], tuple[_T, ...]]) -> list[tuple[str, tuple[_T, ...]]]:
+    """What several rules of one title declare, each with the codes it is for; no codes where all declare the same."""
+    found: dict[tuple[_T, ...], list[str]] = {}
+    for rule in rules:
+        found.setdefault(parts(rule), []).append(rule.code)
+    return [("" if len(found) == 1 else ", ".join(codes), declared) for declared, codes in found.items()]
 
 
 def left_open(commands: Iterable[str]) -> dict[str, str]:

@@ -15,7 +15,14 @@ from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
-from rebalance_monitor.streaming.core.runbooks import commands, damping_text, left_open, loudness_text, rules_titled
+from rebalance_monitor.streaming.core.runbooks import (
+    by_codes,
+    commands,
+    damping_text,
+    left_open,
+    loudness_text,
+    rules_titled,
+)
 from rebalance_monitor.streaming.web.api import NotFound, PageSource, health
 from rebalance_monitor.streaming.web.contract import MOST, PREFIX
 from rebalance_monitor.streaming.web.fleet import NOBODY, STATES
@@ -181,7 +188,7 @@ def runbook_page(title: str) -> str:
         raise NotFound("no rule and no alert has this name")
     title = found[0].title
     checks = tuple(dict.fromkeys(check for rule in found for check in rule.confirm))
-    steps = tuple(dict.fromkeys(step for rule in found for step in rule.advice))
+    steps = by_codes(found, lambda rule: rule.advice)
     return _render(
         "runbook.html",
         title=f"{title} · rebalance-monitor",
@@ -194,9 +201,9 @@ def runbook_page(title: str) -> str:
         loudness=loudness_text,
         damping=damping_text,
         checks=checks,
-        left_open=left_open(commands(checks, steps)),
+        left_open=left_open(commands(checks, (step for _, some in steps for step in some))),
         steps=steps,
-        resolves=tuple(dict.fromkeys(rule.resolves for rule in found)),
+        resolves=by_codes(found, lambda rule: (rule.resolves,)),
         exceptions=tuple(dict.fromkeys(text for rule in found for text in rule.exceptions)),
         issues=tuple(sorted({issue for rule in found for issue in rule.issues})),
     )
@@ -210,6 +217,7 @@ def _own_runbook(own: OwnAlert) -> str:
         live_key=None,
         now_ms=0,
         own=own,
+        summary=readable(own.summary),
         description=readable(own.description),
         checks=own.confirm,
         left_open=left_open(commands(own.confirm, own.advice)),

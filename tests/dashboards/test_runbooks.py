@@ -8,7 +8,9 @@ import pytest
 from rebalance_monitor.dashboards.alerts import rule_file
 from rebalance_monitor.dashboards.runbooks import FOLDER, pages
 from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.step import Step, StepKind
 from rebalance_monitor.streaming.core.runbooks import VARIABLES
 from rebalance_monitor.streaming.web.pages import runbook_page
 
@@ -72,6 +74,44 @@ def test_commands_are_real_tools_and_say_what_to_fill_in(path: str) -> None:
         for name in re.findall(r"\$([A-Z_]+)", command):
             assert f"`{name}` ({VARIABLES[name]})" in text
         assert not re.search(r"'[^']*\$[A-Z_]+[^']*'", command), "a shell fills in nothing between single quotes"
+
+
+@pytest.mark.parametrize("own", OWN_ALERTS, ids=lambda own: own.name)
+def test_the_page_of_an_alert_begins_with_what_it_says_and_ends_with_its_expression(own: OwnAlert) -> None:
+    text = pages()[f"{FOLDER}/{own.name}.md"]
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert [one for one in headings if one != "How to confirm"] == [
+        *(one for one in HEADINGS if one != "How to confirm"),
+        "Expression",
+    ]
+    symptom = text.split("## Symptom")[1].split("##")[0]
+    assert readable(own.summary) in symptom
+    assert not re.match(r"(It|They|This|These|That|Those)\b", own.description), "the page has nothing it could refer to"
+
+
+def test_steps_of_several_rules_say_which_rule_they_are_for() -> None:
+    text = pages()[f"{FOLDER}/partition_without_owner.md"].split("## What to do")[1]
+    assert re.findall(r"^([A-Z0-9-]+(?:, [A-Z0-9-]+)*):$", text, re.MULTILINE) == ["CONSUMER-C01", "EPOCHS-E11"]
+    assert "* EPOCHS-E11: With the target" in text
+    steps = pages()[f"{FOLDER}/duplicate_active.md"].split("## What to do")[1].split("## When")[0]
+    assert "CONNECT-I1" not in steps, "the three rules give the same steps"
+
+
+@pytest.mark.parametrize("title", sorted({rule.title for rule in RULES}))
+def test_no_rule_gives_a_step_twice(title: str) -> None:
+    for rule in (rule for rule in RULES if rule.title == title):
+        assert len({step.text for step in rule.advice}) == len(rule.advice)
+
+
+WAKING: list[tuple[str, tuple[Step, ...]]] = [
+    *((rule.code, rule.advice) for rule in RULES if rule.pages or rule.pages_after_ms is not None),
+    *((own.name, own.advice) for own in OWN_ALERTS if own.severity == "critical"),
+]
+
+
+@pytest.mark.parametrize(("name", "advice"), WAKING, ids=[name for name, _ in WAKING])
+def test_who_is_woken_is_told_what_to_change(name: str, advice: tuple[Step, ...]) -> None:
+    assert any(step.kind is not StepKind.LOOKS for step in advice), name
 
 
 def test_every_alert_leads_to_a_page_that_exists() -> None:

@@ -2,7 +2,7 @@
 
 from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.incidents.step import looks
+from rebalance_monitor.streaming.core.incidents.step import looks, rejoins
 from rebalance_monitor.streaming.core.model.results import Severity
 
 UNKNOWN_CLIENT = "a leader of an unknown client: info"
@@ -37,8 +37,15 @@ WITHOUT_OWNER = Rule(
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Nobody reads these partitions: their lag grows until a member has them. The group's page names them."),
-        looks("See that the leader's principal may describe the topic: a leader leaves out what it does not know."),
-        looks("Every join and every departure makes the leader compute anew; partitions may then move."),
+        looks(
+            "See that the leader's principal may describe the topic: a leader leaves out what it does not know. The "
+            "group's page names the leader, with its host.",
+            "kafka-acls.sh --bootstrap-server $BROKERS --list --topic $TOPIC",
+        ),
+        rejoins(
+            "If it may, restart its process: another member leads then and computes anew. Partitions may move with "
+            "every join and every departure."
+        ),
     ),
     resolves="With the generation that gives the partitions to a member.",
 )

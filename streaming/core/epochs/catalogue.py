@@ -5,7 +5,13 @@ from rebalance_monitor.streaming.core.incidents.confirming import MEMBERS
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.targets.advice import COORDINATOR, NEXT_RECORDS, REPORT, UNCLEAN_ELECTION
+from rebalance_monitor.streaming.core.targets.advice import (
+    COORDINATOR,
+    NEW_TARGET,
+    NEXT_RECORDS,
+    REPORT,
+    UNCLEAN_ELECTION,
+)
 
 STATE = Check(
     "kafka-consumer-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
@@ -184,8 +190,9 @@ WITHOUT_OWNER = Rule(
     exceptions=("a new target is due", "a target that came in time"),
     confirm=_CONFIRM,
     advice=(
-        looks("Nobody reads these partitions: their lag grows until a member has them."),
+        looks("Nobody reads these partitions: their lag grows until a member has them. The group's page names them."),
         COORDINATOR,
+        NEW_TARGET,
     ),
     resolves="With the target that gives the partitions to a member.",
 )

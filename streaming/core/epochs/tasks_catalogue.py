@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.epochs import catalogue
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.targets.advice import COORDINATOR, REPORT
+from rebalance_monitor.streaming.core.targets.advice import COORDINATOR, NEW_TARGET, REPORT
 
 STATE = Check(
     "kafka-streams-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
@@ -149,6 +149,7 @@ WITHOUT_OWNER = replace(
         looks("Nobody handles the records of these partitions: their lag grows until a thread has the task."),
         looks("Topics that must have equally many partitions and have not keep the coordinator from giving tasks."),
         COORDINATOR,
+        NEW_TARGET,
     ),
     resolves="With the target that gives the tasks to a member.",
 )

@@ -77,9 +77,13 @@ OFFSETS = Check(
     "which committed offsets have grown",
 )
 KEPT_STATES = Check(
-    'psql -c \'select kept_at, cluster, "group", fingerprint, record, version, length(state) '
+    'psql "$DSN" -c \'select kept_at, cluster, "group", fingerprint, record, version, length(state) '
     "from rebalance_monitor.kept_states order by kept_at desc limit 5'",
     "the states that the monitor put aside, each with its error and the record it failed at",
+)
+TOO_FEW_REPLICAS = Check(
+    "kafka-topics.sh --bootstrap-server $BROKERS --describe --topic __consumer_offsets --under-min-isr-partitions",
+    "nothing as a rule; a partition that it lists cannot be written, so that no rebalance of its groups can end",
 )
 FOLD_ERRORS = Check("curl -s http://$MONITOR/metrics | grep fold_errors", "the errors so far, by their type")
 

@@ -28,6 +28,8 @@ class OwnAlert:
 
 
 _READYZ = Check("curl -s http://$MONITOR/readyz", "which cluster is not read and why, in one sentence each")
+_PARTS = Check("curl -s http://$MONITOR/readyz", "under `parts` each part that fails, and why")
+_DEGRADED = Check("curl -s http://$MONITOR/readyz", "under `degraded` each topic that is not read, and why")
 _REACHED = Check(
     "kafka-broker-api-versions.sh --bootstrap-server $BROKERS --command-config monitor.properties",
     "one line per broker; an error here, with the monitor's own credentials, is the monitor's trouble too",
@@ -49,10 +51,15 @@ ABSENT = OwnAlert(
     ),
     advice=(
         looks(
-            "Is the process running? Its last log lines say in one sentence why it ended; a restart loses nothing, "
-            "because all progress is in the database."
+            "Is the process running? Its last log line says in one sentence why it ended. After a kill there is none: "
+            "look for it in the log of the machine, for example for the end of its memory."
         ),
-        looks("`rebalance-monitor config check --config FILE` names mistakes in its configuration."),
+        looks(
+            "Ask whether it could start: this names mistakes in its configuration, and brokers or a database that do "
+            "not answer.",
+            "rebalance-monitor config check --config $CONFIG --connect",
+        ),
+        in_place("Start it again: nothing is lost, because all progress is in the database."),
         looks("If `/metrics` answers, its address is missing among Prometheus' targets."),
         looks("Until it is back, alerts that fire go on to fire, for a day at most, and nothing new is found."),
         looks(
@@ -71,16 +78,19 @@ STALE = OwnAlert(
     confirm=(
         _READYZ,
         Check(
-            "psql -c 'select epoch, claimed_at from rebalance_monitor.writer'",
+            "psql \"$DSN\" -c 'select epoch, claimed_at from rebalance_monitor.writer'",
             "a fresh `claimed_at`: a second monitor took over and this one stood down",
         ),
     ),
     advice=(
         looks(
-            "The process answers but commits no batch; its log names the reason. The usual ones are a database "
-            "that does not answer and a second writer that took over."
+            "The process answers but commits no batch; `/readyz` and its log name the reason. The usual ones are "
+            "brokers or a database that do not answer, and a second writer that took over."
         ),
-        in_place("With the database back it goes on by itself; otherwise restart it: nothing is lost."),
+        in_place(
+            "When brokers and database answer again, it goes on by itself. Restart it only if `/readyz` names neither: "
+            "nothing is lost."
+        ),
     ),
     resolves="With the next committed batch or empty heartbeat.",
 )
@@ -112,11 +122,15 @@ CLUSTER_NOT_READY = OwnAlert(
     name="RebalanceMonitorClusterNotReady",
     hold="10m",
     severity="critical",
-    summary="Cluster {{ $labels.cluster }} is not being watched",
+    summary="Cluster {{ $labels.cluster }} cannot be read to its end, so it is not judged",
     description="For 10 minutes the cluster has been unreachable or not read up to its end. What was open "
     "goes on firing; what the clock opens meanwhile is suppressed.",
     confirm=(_READYZ, _REACHED, _END),
     advice=(
+        looks(
+            "If no broker answers, look after the brokers or the network first: the monitor tries again by itself, at "
+            "least every 30 s."
+        ),
         looks(
             "*Records not yet read* in the monitor's dashboard tells which it is: a falling line is a catch-up and "
             "needs nothing; a missing or rising one is a broker, network or permission problem."
@@ -134,8 +148,9 @@ DEGRADED = OwnAlert(
     severity="warning",
     summary="Cluster {{ $labels.cluster }} is only partly judged",
     description="A topic, partition or permission is missing, and what depends on it is not judged: "
-    "{{ $labels.reason }}",
+    "{{ $labels.reason }}. Everything else is judged.",
     confirm=(
+        _DEGRADED,
         Check("kafka-topics.sh --bootstrap-server $BROKERS --describe --topic $TOPIC", "no such topic"),
         Check(
             "kafka-acls.sh --bootstrap-server $BROKERS --list --topic $TOPIC",
@@ -155,7 +170,8 @@ GAP = OwnAlert(
     name="RebalanceMonitorGap",
     severity="warning",
     summary="Records of {{ $labels.topic }} in {{ $labels.cluster }} were gone before they were read",
-    description="What these records contained is unknown. Their offsets are in the table gaps.",
+    description="What the lost records contained is unknown, so groups with records there may be judged with less "
+    "certainty. New records are read and judged. The offsets are in the table gaps.",
     confirm=(
         Check("rebalance-monitor gaps list --config $CONFIG", "each gap with its offsets, its reason and when"),
         Check(
@@ -166,8 +182,9 @@ GAP = OwnAlert(
     advice=(
         looks(
             "The topic was deleted or made anew, or its retention was faster than the reader: nothing can bring "
-            "the records back. Take note with `rebalance-monitor gaps acknowledge`."
+            "the records back."
         ),
+        in_place("Take note of it; the alert then ends.", "rebalance-monitor gaps acknowledge --config $CONFIG"),
         in_place("If it happens during a catch-up, raise `source.max_bytes_per_second_per_broker`."),
     ),
     resolves="When the gaps are acknowledged, or older than `gap.shown_for`.",
@@ -177,12 +194,15 @@ PART_FAILING = OwnAlert(
     hold="10m",
     severity="warning",
     summary="The part {{ $labels.part }} of the monitor of {{ $labels.cluster }} fails",
-    description="It is tried again, or started anew, ever later; everything else goes on.",
-    confirm=(_READYZ,),
+    description="The part is tried again, or started anew, ever later; everything else goes on.",
+    confirm=(_PARTS,),
     advice=(
         looks(
-            "`/readyz` says under `parts` why it fails; the log has the place in the code, or the stacks of a "
-            "process that hung."
+            "`/readyz` says under `parts` why it fails: a right that is missing, an address that does not answer. The "
+            "log line `part_failed` has the place in the code, or the stacks of a process that hung."
+        ),
+        in_place(
+            "Mend what the sentence names; the part is tried again by itself. Restart the monitor only if a part hangs."
         ),
     ),
     resolves="When the part works again.",
@@ -191,7 +211,8 @@ ROWS_REFUSED = OwnAlert(
     name="RebalanceMonitorRowsRefused",
     severity="warning",
     summary="PostgreSQL refused rows of the table {{ $labels.table }} for {{ $labels.cluster }}",
-    description="They are not stored; everything else of their batch is. The log line row_refused names each.",
+    description="The refused rows are not stored; everything else of their batch is. The log line row_refused names "
+    "each.",
     confirm=(Check("curl -s http://$MONITOR/metrics | grep refused_rows", "how many rows of which table"),),
     advice=(
         in_place(
@@ -221,15 +242,17 @@ NOTIFICATIONS_STUCK = OwnAlert(
     hold="10m",
     severity="warning",
     summary="A receiver does not accept the notifications about cluster {{ $labels.cluster }}",
-    description="Notifications wait for it. They are kept, and sent in order once it takes them.",
+    description="Notifications wait for the receiver, so people may not know of open incidents. They are kept, and "
+    "sent in order once it takes them.",
     confirm=(
         Check(
-            "psql -c 'select key, created_at from rebalance_monitor.outbox where not done order by sequence'",
+            "psql \"$DSN\" -c 'select key, created_at from rebalance_monitor.outbox where not done order by sequence'",
             "what waits, oldest first",
         ),
         Check("curl -s http://$ALERTMANAGER/-/ready", "something else than `OK`, if it is the Alertmanager"),
     ),
     advice=(
+        looks("Look at the open incidents on the monitor's page: people were not notified of the latest ones."),
         looks(
             "The monitor's log names the receiver that accepts nothing, and why: an Alertmanager (`alerting.path: "
             "push`), a webhook or the topic of alerts. The others get everything meanwhile."
@@ -249,7 +272,7 @@ NOTIFICATIONS_REFUSED = OwnAlert(
     "They are not sent again; the table outbox_sent has the receiver and its answer.",
     confirm=(
         Check(
-            "psql -c 'select sent_at, url, key, refused from rebalance_monitor.outbox_sent"
+            'psql "$DSN" -c \'select sent_at, url, key, refused from rebalance_monitor.outbox_sent'
             " where refused is not null order by sent_at desc limit 5'",
             "the latest ones: receiver, incident and transition, and what was answered",
         ),
@@ -270,13 +293,17 @@ UNEXPLAINED = OwnAlert(
     description="No known assignor gives the assignment of this generation for what the log shows.",
     confirm=(
         Check(
-            "psql -c \"select generation, reason from rebalance_monitor.generations where grade = 'unexplained'"
-            ' order by at_ms desc limit 5"',
-            "the generation and what differs",
+            'psql "$DSN" -c "select cluster, \\"group\\", generation, to_timestamp(at_ms / 1000), reason '
+            "from rebalance_monitor.generations where grade = 'unexplained' order by at_ms desc limit 5\"",
+            "the latest ones, with what differs",
         ),
     ),
     advice=(
-        looks("Look at the generation in the dashboard of one rebalance: observed against expected."),
+        looks("Nothing is urgent: an open incident of the group has an alert of its own if somebody is harmed."),
+        looks(
+            "Look at the generation on the group's page, or in the dashboard of one rebalance: it shows what was "
+            "observed and what was expected."
+        ),
         looks(
             "A leader of a release that the configuration does not name is the commonest reason: set "
             "`clusters[].connect.<group>.release`; a client that brings its own assignor is another."
@@ -288,13 +315,18 @@ UNDECODABLE = OwnAlert(
     name="RebalanceMonitorUndecodable",
     severity="info",
     summary="Undecodable records in {{ $labels.cluster }}",
-    description="Records that Kafka's own reader would reject ({{ $labels.reason }}); "
+    description="Kafka's own reader would reject these records ({{ $labels.reason }}); "
     "the first ones are kept in the table undecodable.",
     confirm=(
         Check(
+            'psql "$DSN" -c \'select reason, topic, partition, "offset" from rebalance_monitor.undecodable '
+            "order by reason limit 20'",
+            "the first records of each reason, with the coordinates for the next command",
+        ),
+        Check(
             "kafka-console-consumer.sh --bootstrap-server $BROKERS --topic $TOPIC --partition $PARTITION "
             "--offset $OFFSET --max-messages 1 --timeout-ms 10000",
-            "the record at the coordinates that `rebalance_monitor.undecodable` gives",
+            "the record, if the topic still has it",
         ),
     ),
     advice=(

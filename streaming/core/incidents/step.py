@@ -2,8 +2,9 @@
 
     looks      reads only
     in place   changes something, but no assignment: a configuration, a right, a task restarted where it is
-    moves      changes who is in the group, so that connectors and tasks move: each such step is played with the
+    moves      changes who is in a Connect group, so that connectors and tasks move: each such step is played with the
                assignors in every era its rule exists in (`streaming.core.connect.advice`)
+    rejoins    makes a member of another group leave and join again: the group rebalances, and nothing of it is played
 
 A step that moves work helps everywhere, or names where it does not: by era of the leader's algorithm, and by whether
 the workers' `scheduled.rebalance.max.delay.ms` is above 0. A test holds these declarations against the played outcomes.
@@ -19,6 +20,7 @@ class StepKind(Enum):
     LOOKS = "looks only"
     IN_PLACE = "changes no assignment"
     MOVES = "moves work"
+    REJOINS = "starts a rebalance"
 
 
 class WorkerMove(Enum):
@@ -63,6 +65,11 @@ def looks(text: str, *run: str) -> Step:
 def in_place(text: str, *run: str) -> Step:
     """A step that changes something, but no assignment."""
     return Step(text=text, kind=StepKind.IN_PLACE, run=run)
+
+
+def rejoins(text: str) -> Step:
+    """A step after which a group other than Connect's rebalances. How its processes are started nobody knows here."""
+    return Step(text=text, kind=StepKind.REJOINS)
 
 
 def moves(text: str, move: WorkerMove, *, useless_in: str = "", useless_without_delay_in: str = "") -> Step:

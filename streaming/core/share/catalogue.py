@@ -3,7 +3,13 @@
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.targets.advice import COORDINATOR, NEXT_RECORDS, REPORT, UNCLEAN_ELECTION
+from rebalance_monitor.streaming.core.targets.advice import (
+    COORDINATOR,
+    NEW_TARGET,
+    NEXT_RECORDS,
+    REPORT,
+    UNCLEAN_ELECTION,
+)
 
 STATE = Check(
     "kafka-share-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
@@ -99,6 +105,7 @@ WITHOUT_MEMBER = Rule(
         looks("Nobody reads these partitions. Where the message says that their share state was never initialized, "
               "look for errors of the share coordinator, which writes `__share_group_state`, in the brokers' logs."),
         COORDINATOR,
+        NEW_TARGET,
     ),
     resolves="With the target that gives the partitions to a member.",
 )  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.core.catalogue import RULES
+from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert
 
 
 def test_lists_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,6 +34,17 @@ def test_shows_the_runbook_of_an_alert_about_the_monitor(capsys: pytest.CaptureF
     assert "the label `rule` of that alert names one" in capsys.readouterr().err
     assert main(["rules", "KafkaConnectTaskFailed"]) == 0
     assert "# failed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("own", OWN_ALERTS, ids=lambda own: own.name)
+def test_an_alert_about_the_monitor_is_an_object_for_programs(
+    capsys: pytest.CaptureFixture[str], own: OwnAlert
+) -> None:
+    assert main(["rules", own.name, "-o", "json"]) == 0
+    (told,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (told["kind"], told["alert_name"], told["alert"]) == ("own_alert", own.name, own.severity)
+    assert len(told["advice"]) == len(own.advice)
+    assert "{{" not in json.dumps(told)
 
 
 def test_an_unknown_name_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -212,6 +212,10 @@ REBALANCE_STORM = Rule(
             "again."
         ),
         looks("`session timeout` means a process that stands still; `leave` one that ends: look after that one first."),
+        in_place(
+            "Mend what makes that process end or stand still: memory, disk, network. Until then no rebalance that "
+            "follows lasts."
+        ),
         looks("After ten minutes the alert becomes critical: a group that rebalances all the time works little."),
     ),
     resolves="Five minutes after the group has rebalanced no more often than explained.",
