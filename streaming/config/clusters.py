@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from rebalance_monitor.assignors.streams.eras import release_of
 from rebalance_monitor.streaming.config.kafka import KafkaSection, TopicName
 from rebalance_monitor.streaming.config.plug_ins import PlugInSection
-from rebalance_monitor.streaming.config.section import FromText, Milliseconds, Section
+from rebalance_monitor.streaming.config.section import FromText, Milliseconds, ReleaseText, Section
 from rebalance_monitor.streaming.core.fold.routing import guessed_config_topic, guessed_status_topic
 from rebalance_monitor.streaming.core.model.settings import (
     REBALANCE_TIMEOUT_MS,
@@ -51,7 +51,7 @@ class ConnectSection(Section):
     status_topic: TopicName | None = None
     max_delay_ms: MaxDelay | None = None
     max_delay_ms_by_worker: Annotated[dict[WorkerPattern, MaxDelay], FromText] = Field(default_factory=dict)
-    release: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)*$")] | None = None
+    release: ReleaseText | None = None
     java_version: Annotated[int, Field(ge=7)] | None = None
     placements: Annotated[dict[TaskName, Workers], FromText] = Field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class StreamsSection(Section):
     """One Kafka Streams application, by its application.id: what its leader is configured with. A value left null is
     treated as unknown: every value that is possible is tried, and verdicts say so."""
 
-    release: Annotated[str, Field(pattern=r"^\d+\.\d+(\.\d+)*$")] | None = None
+    release: ReleaseText | None = None
     java_version: Annotated[int, Field(ge=7)] | None = None
     assignor: Annotated[str, Field(min_length=1)] | None = None
     standbys: Annotated[int, Field(ge=0, le=1_000)] | None = None

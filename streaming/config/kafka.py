@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from rebalance_monitor.streaming.config.client_properties import checked, in_clear
-from rebalance_monitor.streaming.config.section import FromText, Section
+from rebalance_monitor.streaming.config.section import FromText, Section, shaped
 from rebalance_monitor.streaming.core.model.topic_names import why_illegal
 
 
@@ -16,13 +16,16 @@ def _is_topic(name: str) -> str:
     return name
 
 
+BootstrapServers = Annotated[
+    str, shaped(r"[^\s,]+:\d+(,[^\s,]+:\d+)*", "host:port, or several without blanks: kafka-1:9092,kafka-2:9092")
+]
 TopicName = Annotated[str, AfterValidator(_is_topic)]
 
 
 class KafkaSection(Section):
     """The brokers, and who asks them. Base of whatever names a cluster."""
 
-    bootstrap_servers: Annotated[str, Field(pattern=r"^[^\s,]+:\d+(,[^\s,]+:\d+)*$")]
+    bootstrap_servers: BootstrapServers
     client: Annotated[dict[str, str | SecretStr], BeforeValidator(checked), FromText] = Field(default_factory=dict)
 
     def librdkafka(self) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Reads the configuration: defaults < YAML file < environment. Every mistake becomes one line a user can act on."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from pydantic import ValidationError
 from rebalance_monitor.streaming.config import yaml_file
 from rebalance_monitor.streaming.config.environment import dotted, overlay
 from rebalance_monitor.streaming.config.errors import ConfigError
+from rebalance_monitor.streaming.config.known_keys import known_keys
 from rebalance_monitor.streaming.config.settings import Settings
 
 _MOMENT = "must be a moment with its offset to UTC, such as 2026-01-10T20:00:00Z"
@@ -61,6 +63,10 @@ def _line(problem: Mapping[str, Any], where: str, origins: Mapping[tuple[str | i
     message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "must be", 1)
     what = _PLAIN.get(kind, message[:1].lower() + message[1:])
     to_do = _TO_DO.get(kind, "correct the value")
+    if kind == "extra_forbidden" and (near := get_close_matches(str(path[-1]), known_keys(path[:-1]), n=1)):
+        to_do = f"did you mean {near[0]}? (`rebalance-monitor config default` lists every key)"
+    if path and path[-1] == "[key]":  # the validator's mark: the key itself is what is wrong
+        path = path[:-1]
     if kind == "invalid_key":
         path, what = path[:-1], f"the key {path[-1]} is no text"
     elif kind == "string_pattern_mismatch":

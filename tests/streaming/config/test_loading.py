@@ -109,17 +109,21 @@ def test_each_cluster_becomes_the_folds_settings(written: Writes) -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("htpp: {port: 1}", "htpp: this key is unknown; remove it"),
-        ("http: {prot: 1}", "http.prot: this key is unknown; remove it"),
+        ("htpp: {port: 1}", "htpp: this key is unknown; did you mean http?"),
+        ("http: {prot: 1}", "http.prot: this key is unknown; did you mean port?"),
+        ("http: {xyz: 1}", "http.xyz: this key is unknown; remove it"),
         ("http: {port: many}", "http.port: must be a whole number; correct the value"),
         ("http: {port: 70000}", "http.port: must be less than or equal to 65535; correct the value"),
         ("http: {port: 1}\nhttp: {port: 2}", "line 2, column 1: the key 'http' stands twice; correct the YAML there"),
         ("http: [", "correct the YAML there"),
         ("just words", "the file must hold keys and values, not a str; see `rebalance-monitor config default`"),
         ("clusters: [{name: a}]", "clusters[0].bootstrap_servers: this key is missing; add it"),
-        ("clusters: [{name: a, bootstrap_servers: k}]", "clusters[0].bootstrap_servers: the value has the wrong form"),
+        ("clusters: [{name: a, bootstrap_servers: k}]", "clusters[0].bootstrap_servers: must be host:port, or several"),
         (CLUSTER.replace("}]", ", client: {group.id: x}}]"), f"client: {TAKEN}"),
-        (CLUSTER.replace("}]", ", connect: {g: {max_dealy_ms: 1}}}]"), "connect.g.max_dealy_ms: this key is unknown"),
+        (
+            CLUSTER.replace("}]", ", connect: {g: {max_dealy_ms: 1}}}]"),
+            "max_dealy_ms: this key is unknown; did you mean max_delay_ms?",
+        ),
         (
             CLUSTER.replace("}]", ", connect: {g: {config_topic: my topic}}}]"),
             "config_topic: no topic can have this name",
@@ -130,6 +134,9 @@ def test_each_cluster_becomes_the_folds_settings(written: Writes) -> None:
         ("alerting: {resend_ms: 900000}", "alerting: ends_ahead_ms must exceed resend_ms by at least 900000"),
         ("alerting: {alertmanagers: [9093]}", "alerting.alertmanagers[0]: must be a text, perhaps in quotes"),
         ("database: null", "database: "),
+        ("spark: {driver_memory: '1000'}", "spark.driver_memory: must be a number with its unit, such as 900m or 2g"),
+        (CLUSTER.replace("}]", ", connect: {g: {release: latest}}}]"), "release: must be a release such as 3.9.1"),
+        ("owners: [{team: a, alerts: {imbalanse: info}}]", "owners[0].alerts.imbalanse: no rule is called"),
     ],
 )
 def test_a_mistake_is_one_line_with_file_key_and_remedy(written: Writes, text: str, line: str) -> None:
