@@ -122,7 +122,7 @@ def _series(report: Report, records: Iterable[Found], url: str, database: psycop
             f"incidents at /metrics {sorted(raised)} differ from those in the database {sorted(open_now)}"
         )
     if len(report.differences) == before:
-        report.agreed.append(f"series at /metrics agree for {len(live)} groups, {len(raised)} incidents told")
+        report.agreed.append(f"series at /metrics agree for {len(live)} groups, incidents notified: {len(raised)}")
 
 
 _EXPECTED: dict[str, Callable[[Found], float]] = {

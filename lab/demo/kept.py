@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lab.cluster.postgres import stop_server
-from lab.demo.stage import Stage
+from lab.demo.stage import SIMULATED, Stage
 from lab.paths import ROOT
 from lab.process import Lab
 from lab.sessions import end_session, members
@@ -34,6 +34,10 @@ def write(lab: Lab, stage: Stage) -> None:
         ("logs", str(lab.folder / "logs")),
     ):
         print(f"  {name:15} {value}")
+    print(
+        f"the workers of {SIMULATED} were part of the demo and are gone: the page soon shows all_workers_gone, which "
+        "is true"
+    )
 
 
 def stop() -> int:

@@ -5,6 +5,8 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -56,3 +58,16 @@ def test_without_an_installed_java_the_bundled_one_is_found() -> None:
     # The flag that PySpark's launcher adds names a module this runtime lacks; the wrapper takes it out.
     command = [java.command, "--add-modules=jdk.incubator.vector", "-version"]
     assert subprocess.run(command, capture_output=True, env={**os.environ}, check=False).returncode == 0
+
+
+def test_a_demo_that_is_left_running_says_whose_workers_are_gone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(kept, "RECORD", tmp_path / "running.json")
+    lab: Any = SimpleNamespace(children=[], folder=tmp_path)
+    addresses = SimpleNamespace(bootstrap="k:1", dsn="postgresql:///x", metrics="http://m", receiver="http://r")
+    database = SimpleNamespace(data=tmp_path)
+    stage: Any = SimpleNamespace(addresses=addresses, workers=[], page_url="http://p", postgres=database)
+    kept.write(lab, stage)
+    assert "all_workers_gone" in capsys.readouterr().out
+    assert (tmp_path / "running.json").exists()
