@@ -158,6 +158,8 @@ class _Thread:
         self._listening: Connection | None = None
         self._settled = False
         self._failing = False
+        self._away = ""
+        """Why the database could not be used at the last attempt, as it was logged; empty once it answers."""
 
     def step(self) -> float | None:
         """Send what waits, say again what must be, sleep until the database has news. None once deposed."""
@@ -165,7 +167,9 @@ class _Thread:
             self._round()
         except DatabaseUnreachable as why:
             self._listening = None
-            log.warning("%s", why)
+            if str(why) != self._away:
+                log.warning("%s", why)
+            self._away = str(why)
             return LOOK_EVERY_S
         except Deposed:
             log.warning("another job has taken over; %s gets no more notifications from this one", self._name)
@@ -184,6 +188,9 @@ class _Thread:
             if connection is not self._listening:
                 connection.execute(f"listen {CHANNEL}")
                 self._listening = connection
+            if self._away:
+                log.warning("PostgreSQL answers again; %s gets what waited", self._name)
+                self._away = ""
             with connection.transaction():
                 check_epoch(connection, self._epoch, lock=not self._settled)
                 if not self._settled:

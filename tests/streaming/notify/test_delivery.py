@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from confluent_kafka import Consumer, Producer
 
+from rebalance_monitor.streaming.notify import delivery
 from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
 from rebalance_monitor.streaming.notify.alerts import AlertStyle
 from rebalance_monitor.streaming.notify.alerts_topic import AlertsTopic, ProducerRefused
 from rebalance_monitor.streaming.notify.delivery import Delivery, NotAccepted, Receiver
 from rebalance_monitor.streaming.notify.webhook import Webhook
+from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 from rebalance_monitor.streaming.store.outbox import Notification, waiting_count
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident, writer_epoch
@@ -26,12 +28,12 @@ KEYS = ["i1:fired", "i1:resolved"]
 
 @contextmanager
 def delivering(dsn: str, *receivers: Receiver) -> Iterator[None]:
-    delivery = Delivery(dsn, receivers)
-    delivery.start(writer_epoch(dsn))
+    sending = Delivery(dsn, receivers)
+    sending.start(writer_epoch(dsn))
     try:
         yield
     finally:
-        delivery.stop()
+        sending.stop()
 
 
 def fire_and_resolve(store: PostgresStore) -> None:
@@ -105,6 +107,30 @@ def test_a_dead_webhook_holds_up_nobody_and_one_taken_away_leaves_nothing_behind
             program.wait_for(3)
     assert [key for key, _ in program.requests] == [*KEYS, "i2:fired"]
     assert left(store) == 0
+
+
+@pytest.mark.postgres
+def test_a_database_that_is_away_is_logged_once_and_its_return_too(
+    store: PostgresStore, dsn: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is looked for every second: a night without it must not fill the log."""
+    fire_and_resolve(store)
+    epoch, away, session = writer_epoch(dsn), iter(range(5)), Database.session
+
+    def sometimes(database: Database) -> Any:
+        if next(away, None) is not None:
+            raise DatabaseUnreachable("PostgreSQL at x can't be used")
+        return session(database)
+
+    monkeypatch.setattr(delivery, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(Database, "session", sometimes)
+    with receiving("/hook") as program, caplog.at_level(logging.WARNING, "rebalance_monitor.delivery"):
+        sending = Delivery(dsn, [Webhook("chat", f"{program.url}/hook", {})])
+        sending.start(epoch)
+        program.wait_for(2)
+        sending.stop()
+    said = [one.getMessage() for one in caplog.records if one.name == "rebalance_monitor.delivery"]
+    assert said == ["PostgreSQL at x can't be used", "PostgreSQL answers again; webhook:chat gets what waited"]
 
 
 @pytest.fixture
