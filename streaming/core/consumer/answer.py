@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rebalance_monitor.assignors.consumer.model import ConsumerMember
+from rebalance_monitor.assignors.consumer.model import NOT_SAID, ConsumerMember
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
@@ -106,14 +106,21 @@ def sole_owners(members: Sequence[ConsumerMember]) -> dict[TopicPartition, str]:
     generation that any member reports, and subscribes to the topic. A report of an older generation may count for
     nothing: its member was out of the group meanwhile (docs/protocol/consumer.md, section 5)."""
     claims = Counter(partition for member in members for partition in set(member.owned))
-    newest = max((member.generation for member in members), default=0)
+    newest = max(map(_reported_in, members), default=NOT_SAID)
     return {
         partition: member.id
         for member in members
-        if member.generation == newest
+        if _reported_in(member) == newest
         for partition in member.owned
         if claims[partition] == 1 and partition[0] in member.topics
     }
+
+
+def _reported_in(member: ConsumerMember) -> int:
+    """The generation of a member's report under `cooperative-sticky`: clients before 3.4 say it in the user data."""
+    if member.generation != NOT_SAID or member.claim.generation is None:
+        return member.generation
+    return member.claim.generation
 
 
 def shown(partition: TopicPartition) -> str:

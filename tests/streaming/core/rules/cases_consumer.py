@@ -68,6 +68,17 @@ def claimed_in_an_older_generation() -> Story:
     return group(COOPERATIVE, (replace(m1, generation=1), replace(m2, generation=4)))
 
 
+def claimed_in_an_older_generation_by_a_client_before_3_4() -> Story:
+    """Only the user data say in which generation m1 held a-1: it never got its share of the one that followed."""
+    return group(
+        COOPERATIVE,
+        (
+            Consumer(id="m1", given="a-0", held="a-0 a-1", generation=1, version=1),
+            Consumer(id="m2", given="a-1", held="", generation=2, version=1),
+        ),
+    )
+
+
 # -- C04, C06, C07: even shares ----------------------------------------------------------------------------------------
 
 
@@ -201,6 +212,11 @@ CASES: tuple[Case, ...] = (
     NearMiss(code="CONSUMER-C03", exception="two members report the partition", story=claimed_by_two),
     NearMiss(
         code="CONSUMER-C03", exception="the report is of an older generation", story=claimed_in_an_older_generation
+    ),
+    NearMiss(
+        code="CONSUMER-C03",
+        exception="the report is of an older generation",
+        story=claimed_in_an_older_generation_by_a_client_before_3_4,
     ),
     Broken(code="CONSUMER-C04", story=uneven_sticky, subjects=(THE_GROUP,), severity=H, says="1 and 3"),
     NearMiss(code="CONSUMER-C04", exception="partitions that change hands are held back", story=held_back),
