@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from lab.cluster import jars, java, recording
+from lab.cluster import class_data, jars, java, recording
 from lab.errors import LabError
 from lab.paths import ROOT
 
@@ -119,8 +119,13 @@ class Run:
 
 def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
     """For pytest and all that it starts. Hundreds of processes import the same modules, so each is compiled once,
-    whatever this process was told about writing that down."""
-    return {name: value for name, value in given.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    whatever this process was told about writing that down. And each Spark starts with recorded class data."""
+    kept = {name: value for name, value in given.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    try:
+        flags = class_data.flags(java.find(given), class_data.spark_jars(), class_data.SPARK)
+    except LabError:
+        return kept
+    return {class_data.OPTIONS_OF_SPARK: " ".join(flags), **kept} if flags else kept
 
 
 def pytest(tests: Sequence[str], *, shown: bool, nice: int = 0) -> Run:

@@ -1,16 +1,21 @@
-"""Class data of Kafka's programs: what Java has made of their classes, kept so that the next start need not (AppCDS).
+"""Class data of Kafka and Spark: what Java has made of their classes, kept so that the next start need not (AppCDS).
 
-A broker then starts with about half the work. Java checks the data itself and does without it where it does not fit.
+A broker, a worker and the job's Spark then start with about half the work. Java checks the data itself and does without
+it where it does not fit.
 `recording.py` makes it.
 """
 
 import hashlib
+import importlib.util
 from pathlib import Path
 
 from lab.cluster.java import Java
 from lab.paths import BUILD
 
 FOLDER = BUILD / "class-data"
+SPARK = "org.apache.spark.deploy.SparkSubmit"
+OPTIONS_OF_SPARK = "SPARK_SUBMIT_OPTS"
+"""The environment variable from which Spark takes options of its Java."""
 
 
 def folder(java: Java, class_path: str) -> Path:
@@ -27,6 +32,12 @@ def flags(java: Java, class_path: str, main: str) -> tuple[str, ...]:
         return (f"-XX:ArchiveClassesAtExit={java.recorded_into / _file(main)}", "-Xlog:cds*=off")
     found = folder(java, class_path) / _file(main)
     return (f"-XX:SharedArchiveFile={found}", "-Xlog:cds*=off") if found.is_file() else ()
+
+
+def spark_jars() -> str:
+    """The class path of Spark; empty where it is not installed."""
+    spec = importlib.util.find_spec("pyspark")
+    return "" if spec is None or spec.origin is None else str(Path(spec.origin).parent / "jars" / "*")
 
 
 def _file(main: str) -> str:

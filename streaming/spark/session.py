@@ -90,12 +90,12 @@ def unzipped_home(scratch: Path) -> Path:
     return home
 
 
-def logging_folder(scratch: Path) -> Path:
-    """A SPARK_CONF_DIR in which Spark finds how little it shall log."""
-    folder = scratch / "conf"
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "log4j2.properties").write_text(_LOGGING, encoding="utf-8")
-    return folder
+def logging_file(scratch: Path) -> Path:
+    """What tells Spark how little it shall log."""
+    scratch.mkdir(parents=True, exist_ok=True)
+    file = scratch / "log4j2.properties"
+    file.write_text(_LOGGING, encoding="utf-8")
+    return file
 
 
 def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
@@ -106,25 +106,30 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     if "SPARK_HOME" not in os.environ:
         os.environ["SPARK_HOME"] = str(unzipped_home(scratch))
-    if "SPARK_CONF_DIR" not in os.environ:
-        os.environ["SPARK_CONF_DIR"] = str(logging_folder(scratch))
+    settings = spark_settings(section, scratch)
+    # Spark puts this folder on the class path, and it is not there: Java uses no class data kept from an earlier start
+    # (AppCDS) where a folder with files is on the class path. So the log's settings have a place of their own.
+    no_folder = str(scratch / "conf")
+    if os.environ.setdefault("SPARK_CONF_DIR", no_folder) == no_folder:
+        settings["spark.driver.extraJavaOptions"] += f' -Dlog4j2.configurationFile="{logging_file(scratch)}"'
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
-    settings = SparkConf().setAll(list(spark_settings(section, scratch).items()))
+    conf = SparkConf().setAll(list(settings.items()))
     if SparkContext._gateway is None:
         with said_elsewhere("spark says") as java_says:
-            SparkContext._gateway = launch_gateway(settings, {"stderr": java_says})
+            SparkContext._gateway = launch_gateway(conf, {"stderr": java_says})
         SparkContext._jvm = SparkContext._gateway.jvm
-    spark = SparkSession.builder.config(conf=settings).getOrCreate()
+    spark = SparkSession.builder.config(conf=conf).getOrCreate()
     # When Spark's Java process dies, the job says so in one sentence; this server would print a trace as well.
     spark.sparkContext._accumulatorServer.handle_error = lambda *_: None
     return spark
 
 
-def stop_session(spark: "SparkSession") -> None:
-    """Stop Spark and wait until its Java process has left: nothing of the job may outlive it."""
+def stop_session(spark: "SparkSession", leaves_s: float = JVM_LEAVES_S) -> bool:
+    """Stop Spark and wait until its Java process has left: nothing of the job may outlive it. Whether it left within
+    this time; else it was killed."""
     with suppress(Exception):  # a session whose JVM has died can't be stopped, and need not be
         spark.stop()
     if (jvm := _jvm()) is not None:
@@ -132,9 +137,11 @@ def stop_session(spark: "SparkSession") -> None:
             with suppress(OSError):
                 jvm.stdin.close()  # the gateway leaves at the end of its input
         try:
-            jvm.wait(JVM_LEAVES_S)
+            jvm.wait(leaves_s)
         except subprocess.TimeoutExpired:
             kill_jvm()
+            return False
+    return True
 
 
 def jvm_started() -> bool:

@@ -28,3 +28,5 @@ def test_spark_says_nothing_of_its_own(tmp_path: Path) -> None:
     assert done.stdout == "3\n"
     # One line is the Java machine's, about a module that PySpark's launcher adds; nothing takes it out.
     assert [line for line in done.stderr.splitlines() if "incubator modules" not in line] == []
+    # Java uses no recorded class data where a folder with files is on the class path, and this one is.
+    assert not (tmp_path / "conf").exists()
