@@ -3,7 +3,8 @@
 Theory (streams.md 0.3, 0.4 N1, 5.1, 5.3). Kafka's public sticky assignor places copies in the order of memory addresses
 of one JVM. It places all active tasks before:
 
-    certain       each process's active tasks; of each thread, those with state; how many copies a task has
+    certain       each process's active tasks; of each thread, those with state, and all if its process has no other
+                  thread; how many copies a task has
     not certain   who has the copies; which thread of a process runs a task without state: threads fill up behind copies
 
 Of leaders up to 2.5 it is not described how threads share the tasks of their process:
@@ -39,6 +40,8 @@ def difference_but_copies(record: ObservedRecord, answer: LeaderAnswer, hypothes
         count(len(wanted ^ given), f"{threads[0].id} was given other tasks than any leader's computation gives it")
         for thread in threads:
             count(*_thread(thread, answer, stateful))
+        if share is not None and len(threads) == 1:
+            count(_dropped(record, threads[0], frozenset(share.active) - running), f"{threads[0].id} lacks a task")
     count(_copies(record, stateful, hypothesis.configs.num_standby_replicas), "tasks have other numbers of copies")
     if record.threads and record.threads[0].told.error == 0:
         told = hosts_of(record.threads[0].told.partitions_by_host())
@@ -71,6 +74,14 @@ def _thread(thread: StreamsThread, answer: LeaderAnswer, stateful: frozenset[Tas
     # This assignor sets no time. A thread joins again at once where a task is withheld from it.
     differs += thread.next_rebalance_ms not in (None, 0)
     return differs, f"{thread.id} was given other tasks, another time or version than any leader's computation gives it"
+
+
+def _dropped(record: ObservedRecord, thread: StreamsThread, lacking: frozenset[TaskId]) -> int:
+    """Tasks that nobody runs, though their process has this thread alone and no other owner has to give them up."""
+    return sum(
+        all(record.owner.get(partition, thread.id) == thread.id for partition in record.tasks.get(task, ()))
+        for task in lacking
+    )
 
 
 def _copies(record: ObservedRecord, stateful: frozenset[TaskId], copies: int) -> int:

@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Memb
 from rebalance_monitor.streaming.core.model.results import Grade, Incident, Result, Severity
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, task_id, threads_of
 from tests.streaming.core.rules.builders import GROUP, generations
+from tests.streaming.core.streams import answer_mutants
 from tests.streaming.core.streams.simulated import Life, Part, Truth
 
 PARTS = (Part(0, "in", 4), Part(1, "re", 5, stateful=True), Part(2, "zz", 3, stateful=True))
@@ -227,3 +228,26 @@ def test_changed_answers_are_caught(assignor: BuiltIn) -> None:
     assert caught["removed"] >= 0.5 * every["removed"]
     assert explained["moved"] == 0
     assert explained["removed"] <= 0.1 * every["removed"]
+
+
+def test_a_task_that_is_dropped_is_noticed_where_its_process_has_one_thread() -> None:
+    """Under the public sticky assignor, which leaves open who has copies."""
+    changed = 0
+    for seed in range(3):
+        dice = random.Random(seed)
+        truth = Truth(parts=PARTS, assignor=BuiltIn.PUBLIC_STICKY, standbys=1)
+        life = Life(dice, truth, known=truth.known())
+        for name in ("a", "b", "c"):
+            life.join(name)
+            life.settle()
+        state: Saved | None = None
+        for row in life.story.rows:
+            assert isinstance(row.body, GroupGeneration)
+            for kind, body in answer_mutants.mutants(row.body, dice):
+                if kind == "dropped" and state is not None:  # at first nobody knows how many tasks there are
+                    outcome = fold_group(life.story.settings, GROUP, state, [replace(row, body=body)], None)
+                    grade = generations(outcome.results)[0].verdict.grade
+                    assert grade in (Grade.UNEXPLAINED, Grade.NOT_JUDGED) or loud(list(outcome.results))
+                    changed += 1
+            state = fold_group(life.story.settings, GROUP, state, [row], None).state
+    assert changed > 10
