@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.ports import PartitionKey
-from rebalance_monitor.streaming.core.reading.holes import are_of_records, is_torn
+from rebalance_monitor.streaming.core.reading.holes import are_of_records, is_torn, skips, tells_a_target
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow
 
 FRESH_MS = 30_000
@@ -49,7 +49,11 @@ def believed(batch: Batch, markers: Collection[str]) -> dict[str, int]:
     for row in batch.rows:
         if row.kind == _OTHER_GROUP:
             own[row.topic, row.topic_id, row.partition, row.group].append(row)
-    torn = {place[:3] for place, rows in own.items() if any(is_torn(a, b) for a, b in pairwise(rows))}
+    torn = {
+        place[:3]
+        for place, rows in own.items()
+        if any(is_torn(a, b) for a, b in pairwise(rows)) or skips((row.key, row.value) for row in rows)
+    }
     return {
         place_of(key): reached.hole
         for key, reached in batch.reached.items()
@@ -61,16 +65,20 @@ def believed(batch: Batch, markers: Collection[str]) -> dict[str, int]:
     }
 
 
-def told(batch: Batch, cluster_id: str, known: Mapping[str, int], found: Mapping[str, int]) -> tuple[RawRow, ...]:
+def told(
+    batch: Batch, cluster_id: str, known: Mapping[str, int], found: Mapping[str, int], *, fresh: bool = False
+) -> tuple[RawRow, ...]:
     """The rows, each with the newest hole before it that may be a record. `known`: holes of batches before; `found`:
-    partitions whose holes in this one are."""
+    partitions whose holes in this one are. Unless the batch is `fresh`, one right before the epoch of a target is, too.
+    """
     if not known and not found and not any(row.hole for row in batch.rows):
         return batch.rows
     rows = []
     for row in batch.rows:
         if row.kind == _OTHER_GROUP:
             place = place_of(PartitionKey(cluster_id, row.topic_id, row.topic, row.partition))
-            here = row.hole if place in found else None
+            alone = not fresh and row.hole == row.offset and tells_a_target(row.key)
+            here = row.hole if alone or place in found else None
             row = row._replace(hole=here or known.get(place))
         rows.append(row)
     return tuple(rows)

@@ -161,6 +161,14 @@ def test_many_holes_of_a_partition_that_has_markers_are_markers() -> None:
     assert unread.believed(long, ()) == {}
 
 
+def test_the_epoch_of_a_target_right_behind_a_hole_is_told_of_it_unless_it_was_just_written() -> None:
+    """Compaction may have taken the members' targets, which stand before it."""
+    epoch, later = (one._replace(hole=30) for one in rows(30, 31))
+    read = batch(Reached(0, 100, 100, 50, holes=40, hole=99), epoch._replace(key=b"\x00\x06\x00\x01g"), later)
+    assert [row.hole for row in unread.told(read, CLUSTER_ID, {}, {})] == [30, None]
+    assert [row.hole for row in unread.told(read, CLUSTER_ID, {}, {}, fresh=True)] == [None, None]
+
+
 def test_what_was_just_written_is_there() -> None:
     assert unread.fresh(Tick(60_000), 50_000)
     assert not unread.fresh(Tick(60_000), None)

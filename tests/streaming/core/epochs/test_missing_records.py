@@ -55,7 +55,7 @@ def found(capture: str, some: Iterable[RawRecord]) -> Found:
     """Incidents above info, and the generations that are unexplained."""
     told = replay(some, settings_of(CAPTURES / capture), knowledge=knowledge_of(CAPTURES / capture)).objects
     harmful = {
-        (one["code"], str(one["subjects"])) for one in told if one["kind"] == "incident" and one["severity"] != "info"
+        (one["code"], str(one["subjects"])) for one in told if one["kind"] == "violation" and one["severity"] != "info"
     }
     wrong = {
         one["generation"] for one in told if one["kind"] == "generation" and one["verdict"]["grade"] == "unexplained"
@@ -127,6 +127,48 @@ def test_many_holes_between_operations_are_markers_or_commits() -> None:
     assert after_holes(between) == []
     torn = [row(100, 500), row(102, 500)]
     assert len(after_holes([*between, *torn])) == 41
+
+
+def test_the_epoch_of_a_target_behind_a_hole_has_lost_the_members_targets() -> None:
+    """However many holes there are: nobody else is told of markers."""
+    between = [row(2 * number, 10 * number) for number in range(40)]
+    for type_ in (6, 12, 20):
+        at = row(80, 400)
+        epoch = replace(at, body=OtherGroup("consumer", key=type_.to_bytes(2, "big") + b"\x00\x01g"))
+        assert after_holes([*between, epoch, row(82, 410)]) == [80]
+        assert after_holes([*between, row(79, 400), epoch]) == []
+
+
+def stating(type_: int, epoch: int, at: Row) -> Row:
+    """A record that states an epoch of the group, in its place."""
+    value = b"\x00\x00" + epoch.to_bytes(4, "big")
+    return replace(at, body=OtherGroup("consumer", key=type_.to_bytes(2, "big") + b"\x00\x01g", value=value))
+
+
+@pytest.mark.parametrize(("group_epoch", "target_epoch"), [(3, 6), (11, 12), (17, 20)])
+def test_holes_over_which_an_epoch_rises_by_more_than_one_are_records(group_epoch: int, target_epoch: int) -> None:
+    """However many there are: those that are markers lie between epochs that follow each other."""
+    first, *between, last = [row(2 * number, 10 * number) for number in range(40)]
+    first = stating(group_epoch, 4, first)
+    assert after_holes([first, *between, stating(group_epoch, 5, last)]) == []
+    assert len(after_holes([first, *between, stating(group_epoch, 6, last)])) == 39
+    assert len(after_holes([first, *between, stating(target_epoch, 5, last)])) == 39
+    ended = replace(between[0], body=OtherGroup("consumer", key=group_epoch.to_bytes(2, "big") + b"\x00\x01g"))
+    assert after_holes([first, ended, *between[1:], stating(group_epoch, 9, last)]) == []
+
+
+def test_a_target_of_which_compaction_left_the_epoch_alone_is_not_judged() -> None:
+    every = records("streams-kip1071-4.3.1", "app-a")
+    targets = [at for at in own(every) if (every[at].key or b"").startswith(b"\x00\x14")]
+    for at in targets if EVERY_HOLE else targets[3:6]:
+        first = at
+        while every[first - 1].timestamp_ms == every[at].timestamp_ms and every[first - 1].key != COMMIT:
+            first -= 1
+        left = [one for place, one in enumerate(every) if not first <= place < at]
+        thinned = [one for place, one in enumerate(left) if one.key != COMMIT or place % 2]
+        harmful, wrong = found("streams-kip1071-4.3.1", thinned)
+        assert not harmful, at
+        assert not wrong, at
 
 
 @pytest.mark.parametrize(("capture", "group"), GROUPS)
