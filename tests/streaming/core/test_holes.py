@@ -24,9 +24,9 @@ EVERY_HOLE = os.environ.get("RM_MUTANTS") == "all"
 
 
 def harmful(told: Replayed) -> set[tuple[str, str]]:
-    """Code and subjects of every incident above info."""
-    incidents_ = (one for one in told.objects if one["kind"] == "incident")
-    return {(one["code"], str(one["subjects"])) for one in incidents_ if one["severity"] != "info"}
+    """Code and each subject of every incident above info: how findings are grouped may change with a record."""
+    incidents_ = [one for one in told.objects if one["kind"] == "violation" and one["severity"] != "info"]
+    return {(one["code"], str(subject)) for one in incidents_ for subject in one["subjects"]}
 
 
 def recorded(known: ClusterSettings, records: list[RawRecord]) -> list[int]:
