@@ -74,6 +74,7 @@ UNLIKE_TARGET = Rule(
     meaning="A member that is stable at the newest target's epoch holds exactly its target.",
     exceptions=(
         "a subscription that became smaller, while a target is due",
+        "another regular expression, until it is resolved",
         "a static member that is away",
     ),
     confirm=_CONFIRM,

@@ -23,6 +23,7 @@ from rebalance_monitor.schemas.group_values import (
     ConsumerMember,
     Current,
     GroupEpoch,
+    MemberState,
     PartitionMetadata,
     Partitions,
     ResolvedRegex,
@@ -90,6 +91,12 @@ class MemberView(TargetMember):
         """What a member says that speaks the classic protocol inside a KIP-848 group."""
         return self.metadata.classic if isinstance(self.metadata, ConsumerMember) else None
 
+    @property
+    def untold(self) -> bool:
+        """Whether it has or waits for something, and no record tells its target."""
+        waits = self.current is not None and self.state is not MemberState.STABLE
+        return self.target is None and self.tasks is None and (waits or bool(self.held()))
+
     def assigned(self) -> Units:
         """What it may use."""
         return units.assigned(self.current)
@@ -137,6 +144,12 @@ class EpochGroup(TargetGroup):
         """Whether the coordinator had found all topics of a Streams group's topology when it raised the epoch; None
         where the record does not tell (4.1). While it has not, nobody is given a task."""
         return None if self.configs is None and self.validated is None else self.validated is not None
+
+    def unresolved(self, member: MemberView) -> bool:
+        """Whether nobody has found yet which topics fit the regular expression of a member. With a new one it has none
+        at first, and gives up what it holds before the group gets another epoch."""
+        regex = member.metadata.regex if isinstance(member.metadata, ConsumerMember) else None
+        return bool(regex) and regex not in self.regexes
 
     def names_of(self, member: MemberView) -> tuple[str, ...]:
         """Topic names that a member subscribes to: its own, then those of its regular expression. The members of a

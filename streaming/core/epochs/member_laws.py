@@ -41,11 +41,12 @@ def epoch_order(group: EpochGroup, name: str, member: MemberView) -> Iterator[Br
 
 
 def stable_unlike_target(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:
-    """Law 4: a stable member at the assignment epoch holds its target; less, while a new target is due."""
-    if not group.arrived(member):
+    """Law 4: a stable member at the assignment epoch holds its target; less, while a new target is due, or will be once
+    its regular expression is resolved."""
+    if not group.arrived(member) or member.untold:
         return
     held, wanted = member.assigned(), member.wanted()
-    if held != wanted and not (group.behind and held < wanted):
+    if held != wanted and not (held < wanted and (group.behind or group.unresolved(member))):
         yield Breach(law=Law.STABLE_UNLIKE_TARGET, member=name, partitions=held ^ wanted)
 
 
@@ -58,7 +59,7 @@ def pending_unlike_state(name: str, member: MemberView) -> Iterator[Breach]:
 
 def unreleased_holds_all(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:
     """Law 6: a member that waits holds a proper part of the target of its epoch."""
-    if member.state is not MemberState.UNRELEASED or member.epoch != group.assignment_epoch:
+    if member.state is not MemberState.UNRELEASED or member.epoch != group.assignment_epoch or member.untold:
         return
     held, wanted = member.assigned(), member.wanted()
     if not held < wanted:

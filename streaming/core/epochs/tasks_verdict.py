@@ -76,6 +76,8 @@ def judge(
         return _not_judged(OVERTAKEN)
     if any(member.process is None for member in group.members.values()):
         return _not_judged(MEMBER_MISSING)
+    if any(one.untold for one in computed.before.members.values()):
+        return _not_judged(RECORDS_MISSING)
     if group.topology is None:
         return _not_judged(TOPOLOGY_MISSING)
     views = list(tasks.views(group, history, at_ms))

@@ -61,6 +61,8 @@ def judge(
         return not_judged(assignor, OVERTAKEN)
     if any(one.metadata is None for one in group.members.values()):
         return not_judged(assignor, SUBSCRIPTION_MISSING)
+    if any(one.untold for one in computed.before.members.values()):
+        return not_judged(assignor, RECORDS_MISSING)
     if not known:
         text = f"assignor {', '.join(named)} is not recomputed by this version"
         return not_judged(assignor, Reason(ReasonKind.ASSIGNOR_UNKNOWN, text))

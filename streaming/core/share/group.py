@@ -55,6 +55,11 @@ class ShareView(TargetMember):
         """Topics that it subscribes to, as far as that is known."""
         return () if self.metadata is None else self.metadata.names
 
+    @property
+    def untold(self) -> bool:
+        """Whether it has something, and no record tells its target."""
+        return self.target is None and bool(self.assigned())
+
     def assigned(self) -> frozenset[TopicPartition]:
         """What it may consume."""
         return frozenset() if self.current is None else flat(self.current.assigned)

@@ -39,7 +39,7 @@ def unlike_target(group: ShareGroup, topics: ShareTopics, name: str, member: Sha
     A target may keep a topic that a member no longer subscribes to. While a new target is due, less is allowed. A
     partition without share state is one of a topic that was deleted.
     """
-    if not group.arrived(member):
+    if not group.arrived(member) or member.untold:
         return
     held, wanted = member.assigned(), member.wanted()
     wrong = held - wanted

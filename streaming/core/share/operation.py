@@ -58,9 +58,13 @@ def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[Share
     went_back = list(epoch_decreased(before, after, operation.changed)) if surely else []
     # Since 4.1 records say which partitions may be assigned.
     known = after.metadata_hash is None or after.states is not None
-    state = reassured(state, tally, LAWS, operation, known=known)
+
+    def lacking() -> list[ShareBreach]:
+        return timing.uncovered(view, tally, at_ms)
+
+    state = reassured(state, tally, LAWS, operation, lacking, known=known)
     state = replace(state, last=operation.last)
-    state = noted(began, state, at_ms, lambda: timing.uncovered(view, tally, at_ms))
+    state = noted(began, state, at_ms, lacking)
     outputs += notices(view, state, tally, LAWS, went_back, at_ms)
     state, outputs = stands(view, state, state_word(state), outputs, at_ms)
     return state, tally, outputs

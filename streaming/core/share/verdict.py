@@ -57,6 +57,8 @@ def judge(
         return not_judged(ASSIGNOR, OVERTAKEN)
     if any(one.metadata is None for one in group.members.values()):
         return not_judged(ASSIGNOR, SUBSCRIPTION_MISSING)
+    if any(one.untold for one in computed.before.members.values()):
+        return not_judged(ASSIGNOR, RECORDS_MISSING)
     views = list(known_topics(group, history, at_ms))
     verdict, why_not = _compared(computed, views, name_of)
     if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:

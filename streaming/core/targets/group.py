@@ -19,17 +19,22 @@ TopicPartition: TypeAlias = tuple[bytes, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetMember(ABC):
-    """What the records say of one member: what it holds (`current`), and times in ms.
+    """What the records say of one member: how it joined (`metadata`), what it holds (`current`), and times in ms.
 
     `epoch_since_ms`: since when it is at its epoch and in its state, with the same to give up; `heard_ms`: its last
     record of what it holds; both count only time that has surely passed, and the group's `ahead_ms` is to be added.
     `wrote_ms`: the time of that record.
     """
 
+    metadata: object = None
     current: Current | StreamsCurrent | None = None
     epoch_since_ms: int | None = None
     heard_ms: int | None = None
     wrote_ms: int | None = None
+
+    @abstractmethod
+    def assigned(self) -> frozenset[object]:
+        """What it may use."""
 
     @abstractmethod
     def pending(self) -> frozenset[object]:

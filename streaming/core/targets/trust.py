@@ -6,10 +6,12 @@ records may be missing            laws are silent but for members who have writt
 everybody is known and at a target that breaks no law      nothing that it rests on was missing
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar, assert_never
 
+from rebalance_monitor.schemas.group_values import AssignmentEpoch
+from rebalance_monitor.schemas.streams_values import Topology
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
@@ -27,7 +29,7 @@ T = TypeVar("T", bound=Tally[Any, Any, Any])
 B = TypeVar("B", bound=TargetBreach)
 
 FIRST_EPOCHS = 2
-"""A new group's first record states epoch 1 or 2."""
+"""A new group's first record states epoch 2 since 4.3, and epoch 1 before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +52,40 @@ def opened(view: GroupView, state: S, operation: Operation[Any]) -> S:
 def _followed(view: GroupView, state: TargetsState, operation: Operation[TargetGroup]) -> bool:
     """Whether the state is still that of all records: each group epoch is one more than the one before.
 
-    A group that begins with one member is given the same whatever it had; one of more members had an earlier epoch,
-    whose targets compaction may have taken. Of a group that was seen to be deleted, and then has members before an
+    A group at epoch 2 may be new (`_begins_at_two`), or had an earlier epoch, whose targets compaction may have taken.
+    Of a group that was seen to be deleted, and then has members before an
     epoch, compaction has taken records; a conversion from the classic protocol brings all of it in one moment, at an
     epoch of its own.
     """
     before, row = operation.before, operation.rows[0]
     trusted, unread, epoch = state.trusted, view.envelope.unread, before.epoch
+    anew = before.assignment_epoch is None and _begins_at_two(operation)
     for _, new in operation.epochs():
         if epoch is None:
             blank = not before.members and view.envelope.seen_from_start
-            trusted = new < FIRST_EPOCHS or blank or (new == FIRST_EPOCHS and len(operation.first_members()) <= 1)
+            trusted = new < FIRST_EPOCHS or blank or (new == FIRST_EPOCHS and anew)
         elif new not in (epoch, epoch + 1):
             trusted = False
         epoch = new
+    trusted = trusted or (epoch == FIRST_EPOCHS and anew)
     if unread is None or (unread.topic, unread.partition) != (row.topic, row.partition):
         return trusted
     since = -1 if state.last is None else state.last.source.offset
     return trusted and unread.offset < since
+
+
+def _begins_at_two(operation: Operation[TargetGroup]) -> bool:
+    """Whether a group whose first known epoch is 2 is new: it has one member then, everybody has joined since the group
+    is known, and 4.3 or later wrote these records. It dates its targets, and writes the topology of a Streams group
+    with the first member."""
+    had = any(one.assigned() for one in operation.before.members.values())
+    unknown = any(one.metadata is None for one in operation.after.members.values())
+    if had or unknown or len(operation.first_members()) > 1:
+        return False
+    values = [one.value for one in operation.records]
+    return any(
+        (isinstance(one, AssignmentEpoch) and one.at_ms is not None) or isinstance(one, Topology) for one in values
+    )
 
 
 def doubted(state: S, at_ms: int) -> S:
@@ -90,15 +108,24 @@ def believed(state: S, verdict: Verdict) -> tuple[S, Verdict]:
             assert_never(verdict.grade)
 
 
-def reassured(state: S, tally: T, laws: Laws[S, T, B], operation: Operation[Any], *, known: bool) -> S:
+def reassured(
+    state: S,
+    tally: T,
+    laws: Laws[S, T, B],
+    operation: Operation[Any],
+    lacking: Callable[[], Collection[object]],
+    *,
+    known: bool,
+) -> S:
     """The state, with what is sure of it again. Where a target was recomputed since records may be missing, all that it
     rests on is known; what a member holds is, once it has reached that target or has written. `known`: nothing that
-    the protocol alone has is missing. Everybody who is known, and holds a target that breaks no law, is in order."""
+    the protocol alone has is missing. Everybody who is known, and holds a target that breaks no law, is in order. That
+    nobody else is there, only targets tell that leave nothing out (`lacking`)."""
     state = replace(state, doubted=state.doubted or holed(operation.rows))
     if state.trusted and state.unsettled_ms is None:
         return state
     everybody = known and bool(tally.facts) and not tally.unknown and tally.converged
-    if everybody and not laws.broken(tally):
+    if everybody and not laws.broken(tally) and not lacking():
         return replace(state, trusted=True, unsettled_ms=state.unsettled_ms if state.doubted else None)
     if state.trusted and not state.doubted and not _unheard_of(state, tally) and not laws.broken(tally):
         return replace(state, unsettled_ms=None)

@@ -8,6 +8,7 @@ from tests.streaming.core.rules.epochs import (
     LATER_STATE,
     REBALANCE_MS,
     SESSION_MS,
+    TOPIC,
     UNRELEASED,
     UNREVOKED,
     Epochs,
@@ -201,6 +202,17 @@ def left_out_while_a_target_is_due() -> Story:
     return story.until(OWNER_MS)
 
 
+def other_pattern() -> Story:
+    """As coordinators of 4.3 write it: b has no topics until it is known which ones fit its pattern."""
+    story = pair()
+    story.after().member("b", pattern="[ab]")
+    story.holds("b", 2, "", state=UNREVOKED, pending="2 3")
+    story.after().holds("b", 2, "")
+    story.after().resolved("[ab]", TOPIC)
+    story.epoch(3)
+    return story
+
+
 def target_in_time() -> Story:
     story = pair(partitions=5)
     story.after().epoch(3)
@@ -223,6 +235,7 @@ CASES: tuple[Case, ...] = (
            says="does not hold exactly its target: a-3"),
     NearMiss(code="EPOCHS-E4", exception="a subscription that became smaller, while a target is due",
              story=smaller_subscription),
+    NearMiss(code="EPOCHS-E4", exception="another regular expression, until it is resolved", story=other_pattern),
     NearMiss(code="EPOCHS-E4", exception="a static member that is away", story=static_and_away),
     Broken(code="EPOCHS-E5", story=revokes_nothing, subjects=("member b",), severity=Severity.MEDIUM,
            says="UNREVOKED_PARTITIONS with 0 partitions"),

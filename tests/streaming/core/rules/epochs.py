@@ -57,20 +57,30 @@ class Epochs(Story):
         self.rows.append(row)
 
     def member(
-        self, name: str, *, instance: str | None = None, topics: Iterable[str] = (TOPIC,), classic: bool = False
+        self,
+        name: str,
+        *,
+        instance: str | None = None,
+        topics: Iterable[str] = (TOPIC,),
+        classic: bool = False,
+        pattern: str | None = None,
     ) -> None:
-        """Type 5; `classic`: it joins and syncs."""
+        """Type 5; `classic`: it joins and syncs; `pattern`: what it subscribes to instead of topics."""
         joins = {"sessionTimeoutMs": SESSION_MS, "supportedProtocols": []} if classic else None
         self.write(
             5,
             {
                 "instanceId": instance, "rackId": None, "clientId": "consumer", "clientHost": "/10.0.0.1",
-                "subscribedTopicNames": list(topics), "subscribedTopicRegex": None,
+                "subscribedTopicNames": [] if pattern else list(topics), "subscribedTopicRegex": pattern,
                 "rebalanceTimeoutMs": REBALANCE_MS, "serverAssignor": "uniform",
                 **({"classicMemberMetadata": joins} if joins else {}),
             },
             name,
         )  # fmt: skip
+
+    def resolved(self, pattern: str, *topics: str) -> None:
+        """Type 16: the topics that fit a pattern."""
+        self.write(16, {"topics": list(topics), "version": 1, "timestamp": self.now_ms}, pattern)
 
     def epoch(self, number: int) -> None:
         """Type 3."""
@@ -79,8 +89,12 @@ class Epochs(Story):
     def target(self, number: int, **targets: str) -> None:
         """Types 7 and 6."""
         for name, numbers in targets.items():
-            self.write(7, {"topicPartitions": given(numbers)}, name)
+            self.target_of(name, numbers)
         self.write(6, {"assignmentEpoch": number})
+
+    def target_of(self, name: str, numbers: str) -> None:
+        """Type 7."""
+        self.write(7, {"topicPartitions": given(numbers)}, name)
 
     def holds(self, name: str, number: int, numbers: str, *, state: int = STABLE, pending: str = "") -> None:
         """Type 8."""
