@@ -18,9 +18,9 @@ def admin_of(client: Mapping[str, str], name: str) -> Any:
     )
 
 
-def reason(why: BaseException) -> str:
-    """What the client says of a failed request."""
-    first: Any = why.args[0] if why.args else None
+def reason(why: object) -> str:
+    """What the client says of a failed request: an exception, or the error of one broker, which is none."""
+    first: Any = next(iter(getattr(why, "args", (why,))), None)
     return str(first.str()) if hasattr(first, "str") else type(why).__name__
 
 
