@@ -12,12 +12,14 @@ import subprocess
 import sys
 import time
 import venv
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
 STAMP = ENVIRONMENT / "installed-lock"
 MINIMUM = (3, 11)
+PROGRESS_EVERY_S = 10.0
 
 
 def fingerprint() -> str:
@@ -44,20 +46,37 @@ def refuse(sentence: str) -> SystemExit:
 
 
 def step(what: str, command: list[str]) -> None:
-    """Run one installation step quietly; on failure stop with one sentence, behind pip's own words if it is unknown."""
+    """Run one installation step; on failure stop with one sentence, behind pip's own words if it is unknown."""
     print(f"install: {what} …", flush=True)
     began = time.monotonic()
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
-    done = subprocess.run(
+    process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    if done.returncode != 0:
+    try:
+        said = "".join(followed(process.stdout or (), what, time.monotonic))
+    except BaseException:
+        process.terminate()
+        raise
+    if process.wait() != 0:
         for pattern, cause, to_do in CAUSES:
-            if re.search(pattern, done.stdout):
+            if re.search(pattern, said):
                 raise refuse(f"{what}: {cause}; {to_do}, then repeat")
-        sys.stderr.write(done.stdout[-4000:])
+        sys.stderr.write(said[-4000:])
         raise refuse(f"{what} failed (see above); check the network and the free disk space, then repeat")
     print(f"install: {what}: {time.monotonic() - began:.0f} s", flush=True)
+
+
+def followed(lines: Iterable[str], what: str, clock_s: Callable[[], float]) -> Iterator[str]:
+    """The lines as pip writes them; every ten seconds, and before it unpacks, a line says how far it is."""
+    fetched, said_s = 0, clock_s()
+    for line in lines:
+        fetched += line.startswith("Collecting ")
+        unpacks = line.startswith("Installing collected packages")
+        if unpacks or clock_s() - said_s >= PROGRESS_EVERY_S:
+            said_s = clock_s()
+            print(f"install: {what}: {fetched} packages found{', unpacking' if unpacks else ''}", flush=True)
+        yield line
 
 
 def main() -> int:
@@ -76,7 +95,7 @@ def main() -> int:
             f"no virtual environment could be made in {ENVIRONMENT} ({error}); free some space, or install the package "
             "with Python's venv module"
         ) from None
-    pip = [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    pip = [str(python), "-m", "pip", "install", "--progress-bar", "off", "--disable-pip-version-check"]
     step("locked packages (about 1.3 GB)", [*pip, "--require-hashes", "-r", "requirements.lock"])
     step("this project", [*pip, "--no-deps", "-e", "."])
     STAMP.write_text(wanted)

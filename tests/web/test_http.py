@@ -41,6 +41,12 @@ def test_the_fleet_shows_harm_first(page: httpx.Client) -> None:
     assert at == sorted(at), "what people are told of stands above all groups"
 
 
+def test_one_of_a_kind_is_not_several(page: httpx.Client) -> None:
+    counted = re.findall(r"<li[^>]*>(?:<a[^>]*>)?<b>(\d+)</b> (\w+)", page.get("/").text)
+    assert any(number == "1" for number, _ in counted)
+    assert all(word.endswith("s") == (number != "1") for number, word in counted)
+
+
 def test_a_hostile_name_is_text_everywhere(page: httpx.Client) -> None:
     group = httpx.QueryParams({"cluster": "gamma", "group": filled.HOSTILE})
     for address in ("/", f"/group?{group}", "/?q=%3Cscript%3Ealert(1)", "/?page=%3Cscript%3E", "/%3Cscript%3E"):
