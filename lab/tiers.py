@@ -94,7 +94,7 @@ def _no_browser() -> str | None:
 
 UNIT = Tier("unit", "not postgres and not integration and not prometheus and not browser", _nothing)
 LONGEST = ("test_chain.py", "test_parts.py", "test_noise.py")
-"""Files of the integration tier that take more than twice as long as any other, as measured."""
+"""Files of the integration tier that take longest: about seven minutes each, three files at a time on two cores."""
 
 INTEGRATION = Tier("integration", "integration", _no_cluster)
 TIERS = (
