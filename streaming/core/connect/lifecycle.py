@@ -62,6 +62,7 @@ class ConnectLifecycle:
     rules: tuple[Rule, ...] = catalogue.RULES
     outlive = frozenset({ALL_WORKERS_GONE.code})
     converts = False
+    classic = True
     members: MemberFormat | None = CONNECT_MEMBERS
 
     def owns(self, body: Body) -> bool:

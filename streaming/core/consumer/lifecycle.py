@@ -35,6 +35,7 @@ class ConsumerLifecycle(NoTopics):
     rules: tuple[Rule, ...] = catalogue.RULES
     outlive: frozenset[str] = frozenset()
     converts = True
+    classic = True
     members: MemberFormat | None = CONSUMER_MEMBERS
 
     def __init__(self, laws: Iterable[ConsumerLaw] = ()) -> None:

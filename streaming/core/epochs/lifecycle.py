@@ -34,6 +34,7 @@ class EpochsLifecycle(NoTopics):
     rules: tuple[Rule, ...] = (*catalogue.RULES, *tasks_catalogue.RULES)
     outlive: frozenset[str] = frozenset()
     converts = True
+    classic = False
     members: MemberFormat | None = None
 
     def owns(self, body: Body) -> bool:

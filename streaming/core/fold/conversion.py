@@ -6,6 +6,7 @@ at the end of what was read nobody knows yet, and the tombstone waits for the ne
     classic tombstone, then a record of a KIP-848 member        goes on: never published as Dead
     tombstone of a KIP-848 epoch, then a classic generation     goes on
     tombstone, and nothing in the next reading either           Dead
+    KIP-848 records, then a classic generation                  converted, by records that are missing
 """
 
 from rebalance_monitor.streaming.core.fold.registry import Registry
@@ -28,6 +29,13 @@ def goes_on(row: Row, following: Row | None) -> bool:
     if isinstance(row.body, GroupDeleted):
         return isinstance(following.body, OtherGroup) and not following.body.deleted
     return isinstance(following.body, GroupGeneration)
+
+
+def unseen(registry: Registry, envelope: Envelope) -> bool:
+    """Whether a generation of a classic group shows that the group was converted, or deleted and made anew, by records
+    that are missing: the last ones that were read are of another protocol, and none ended it."""
+    name = envelope.lifecycle
+    return name in registry.names and not envelope.deleted and not registry.named(name).classic
 
 
 def may_follow(registry: Registry, envelope: Envelope, waiting: WaitingRecords, *, end_of_input: bool) -> bool:

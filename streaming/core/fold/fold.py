@@ -243,7 +243,8 @@ class _Fold(Intake):
     ) -> None:
         """Judge one record whose turn has come; `never_came` is the reason why its evidence is missing."""
         row, body = head.row, body_of(head.row)
-        if sampling.of_another_kind(self.envelope, body, self.registry.owner(body).name):
+        polled_as = self.registry.owner(body).name
+        if sampling.of_another_kind(self.envelope, body, polled_as) or conversion.unseen(self.registry, self.envelope):
             self._converted(row, historic=head.historic)
         late = group_life.written_late(self.settings, self.group, self.envelope, row, session.shares)
         if late is not None:
@@ -351,7 +352,11 @@ class _Fold(Intake):
             self.envelope = group_life.begun_anew(self.envelope)
             for each in self.sessions.values():
                 each.begin_life()
-        timers.overdue(self, row.timestamp_ms, historic=head.historic)
+        if body.after_hole:
+            # What a timer waits for may have come with a record that is missing.
+            timers.attend_until(self, row.timestamp_ms)
+        else:
+            timers.overdue(self, row.timestamp_ms, historic=head.historic)
 
     def _told(self, outputs: Sequence[Output]) -> None:
         """What a session says of targets: their epochs count as generations of the group."""

@@ -367,6 +367,11 @@ class Lifecycle(Protocol):
         ...
 
     @property
+    def classic(self) -> bool:
+        """Whether its records are generations of the classic protocol."""
+        ...
+
+    @property
     def members(self) -> MemberFormat | None:
         """How its members' bytes are read; None where no record of a classic group carries them."""
         ...

@@ -30,6 +30,7 @@ class ShareLifecycle(NoTopics):
     rules: tuple[Rule, ...] = catalogue.RULES
     outlive: frozenset[str] = frozenset()
     converts = False
+    classic = False
     members: MemberFormat | None = None
 
     def owns(self, body: Body) -> bool:

@@ -35,6 +35,7 @@ class StreamsLifecycle(NoTopics):
     rules: tuple[Rule, ...] = RULES
     outlive: frozenset[str] = frozenset()
     converts = True
+    classic = True
     members: MemberFormat | None = None
 
     def __init__(self, plug_ins: PlugIns = NO_PLUG_INS) -> None:
