@@ -14,8 +14,9 @@ from rebalance_monitor.streaming.core.epochs.holdings import holdings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.fold import missing_members
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, Session
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED
+from rebalance_monitor.streaming.core.fold.quiet import NoTopics
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads

@@ -243,8 +243,8 @@ class _Fold(Intake):
     ) -> None:
         """Judge one record whose turn has come; `never_came` is the reason why its evidence is missing."""
         row, body = head.row, body_of(head.row)
-        polled_as = self.registry.owner(body).name
-        if sampling.of_another_kind(self.envelope, body, polled_as) or conversion.unseen(self.registry, self.envelope):
+        another = sampling.of_another_kind(self.envelope, body, self.registry.owner(body).name)
+        if another or conversion.unseen(self.registry, self.envelope):
             self._converted(row, historic=head.historic)
         late = group_life.written_late(self.settings, self.group, self.envelope, row, session.shares)
         if late is not None:
@@ -280,14 +280,11 @@ class _Fold(Intake):
         )
 
     def _timers_before(self, row: Row, body: GroupGeneration) -> None:
-        """Fire every timer due before this record of a generation. Where generations between the last record and this
-        one left none, what a timer waits for may have come with one of them: then no timer of a rule fires."""
+        """Fire every timer due before this record of a generation."""
         known = self.envelope.generation
-        if known is not None and body.skipped_since(known) > 0:
-            until_ms = row.timestamp_ms if body.sampled is None else body.sampled.after_ms or 0
-            timers.attend_until(self, until_ms)
-        else:
-            timers.overdue(self, row.timestamp_ms, historic=self.envelope.historic)
+        missing = known is not None and body.skipped_since(known) > 0
+        until_ms = body.sampled.after_ms or 0 if missing and body.sampled is not None else row.timestamp_ms
+        timers.before(self, until_ms, missing=missing, historic=self.envelope.historic)
 
     def _stands(self, state: str, row: Row) -> None:
         self.results.append(Standing(cluster=self.settings.name, group=self.group, state=state, at_ms=row.timestamp_ms))
@@ -352,11 +349,7 @@ class _Fold(Intake):
             self.envelope = group_life.begun_anew(self.envelope)
             for each in self.sessions.values():
                 each.begin_life()
-        if body.after_hole:
-            # What a timer waits for may have come with a record that is missing.
-            timers.attend_until(self, row.timestamp_ms)
-        else:
-            timers.overdue(self, row.timestamp_ms, historic=head.historic)
+        timers.before(self, row.timestamp_ms, missing=body.after_hole, historic=head.historic)
 
     def _told(self, outputs: Sequence[Output]) -> None:
         """What a session says of targets: their epochs count as generations of the group."""

@@ -26,6 +26,15 @@ def overdue(fold: Intake, now_ms: int, *, historic: bool) -> None:
         fold.results += fold.book.attend(due)
 
 
+def before(fold: Intake, until_ms: int, *, missing: bool, historic: bool) -> None:
+    """Fire every timer due before a record. Where records between the last one and this one are missing, what a timer
+    waits for may have come with one of them: then no timer of a rule fires."""
+    if missing:
+        attend_until(fold, until_ms)
+    else:
+        overdue(fold, until_ms, historic=historic)
+
+
 def attend_until(fold: Intake, now_ms: int) -> None:
     """People are notified of what is due by then; no timer of a rule fires."""
     last_ms: int | None = None

@@ -9,7 +9,8 @@ state of the group.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
+from rebalance_monitor.streaming.core.fold.quiet import NoTopics
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads

@@ -6,8 +6,9 @@ from dataclasses import replace
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, NoTopics, QuietSession, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of
+from rebalance_monitor.streaming.core.fold.quiet import NoTopics, QuietSession
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule

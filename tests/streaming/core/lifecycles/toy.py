@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.fold.clocks import Leap
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, NoTopics, QuietSession, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, published_as, source_of
+from rebalance_monitor.streaming.core.fold.quiet import NoTopics, QuietSession
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
@@ -49,6 +50,7 @@ class ToyLifecycle(NoTopics):
     rules = (NO_CAPTAIN,)
     outlive: frozenset[str] = frozenset()
     converts = False
+    classic = True
     members: MemberFormat | None = None
 
     def owns(self, body: Body) -> bool:
