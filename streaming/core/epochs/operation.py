@@ -65,12 +65,14 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
     outputs += told
     surely = began.trusted and state.unsettled_ms is None
     went_back = list(epoch_decreased(operation.before, after)) if surely else []
-    read = not any(after.unresolved(one) for one in after.members.values())
+
+    def known_whole() -> bool:
+        return not state.members and not any(after.unresolved(one) for one in after.members.values())
 
     def lacking() -> list[Breach]:
         return timing.uncovered(view, tally, at_ms)
 
-    state = reassured(state, tally, LAWS, operation, lacking, known=read and not state.members)
+    state = reassured(state, tally, LAWS, operation, lacking, known_whole)
     state = replace(state, last=operation.last)
     state = noted(began, state, at_ms, lacking)
     outputs += notices(view, state, tally, LAWS, went_back, at_ms)

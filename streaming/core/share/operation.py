@@ -56,13 +56,15 @@ def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[Share
     outputs += told
     surely = began.trusted and state.unsettled_ms is None
     went_back = list(epoch_decreased(before, after, operation.changed)) if surely else []
-    # Since 4.1 records say which partitions may be assigned.
-    known = after.metadata_hash is None or after.states is not None
+
+    def known_whole() -> bool:
+        # Since 4.1 records say which partitions may be assigned.
+        return after.metadata_hash is None or after.states is not None
 
     def lacking() -> list[ShareBreach]:
         return timing.uncovered(view, tally, at_ms)
 
-    state = reassured(state, tally, LAWS, operation, lacking, known=known)
+    state = reassured(state, tally, LAWS, operation, lacking, known_whole)
     state = replace(state, last=operation.last)
     state = noted(began, state, at_ms, lacking)
     outputs += notices(view, state, tally, LAWS, went_back, at_ms)

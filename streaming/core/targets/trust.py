@@ -114,8 +114,7 @@ def reassured(
     laws: Laws[S, T, B],
     operation: Operation[Any],
     lacking: Callable[[], Collection[object]],
-    *,
-    known: bool,
+    known: Callable[[], bool],
 ) -> S:
     """The state, with what is sure of it again. Where a target was recomputed since records may be missing, all that it
     rests on is known; what a member holds is, once it has reached that target or has written. `known`: nothing that
@@ -124,8 +123,8 @@ def reassured(
     state = replace(state, doubted=state.doubted or holed(operation.rows))
     if state.trusted and state.unsettled_ms is None:
         return state
-    everybody = known and bool(tally.facts) and not tally.unknown and tally.converged
-    if everybody and not laws.broken(tally) and not lacking():
+    everybody = bool(tally.facts) and not tally.unknown and tally.converged
+    if everybody and known() and not laws.broken(tally) and not lacking():
         return replace(state, trusted=True, unsettled_ms=state.unsettled_ms if state.doubted else None)
     if state.trusted and not state.doubted and not _unheard_of(state, tally) and not laws.broken(tally):
         return replace(state, unsettled_ms=None)
