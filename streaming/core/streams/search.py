@@ -1,9 +1,10 @@
 """Which hypotheses give the answer in a record: a search with a budget of leader runs.
 
 First every frame (release, assignor, configuration, statefulness) is run once, with the likeliest end offsets. Then the
-frames are searched, the nearest first: from an assumption about every task's end offset, one task after the other is
-changed, and the assumption whose answer is nearest to the record is changed next. Assumptions that cannot place a task
-as the record does are left out beforehand (`caught_up.fits`).
+frames are searched, those first whose leader prefers processes that lag less, the nearest of them first: from an
+assumption about every task's end offset, one task after the other is changed, and the assumption whose answer is
+nearest to the record is changed next. Assumptions that cannot place a task as the record does are left out beforehand
+(`caught_up.fits`).
 
     budget 150 runs      frames 1 .. 10, one run each      nearest: frame 1, 4 differences
     frame 1              task 2_0 further: 2 differences   task 2_1 further, too: 0 differences: found
@@ -125,13 +126,13 @@ class Search:
 
     def run(self, frames: Sequence[Frame]) -> Found | Missed:
         """The first hypothesis that gives the record's answer."""
-        spaces: list[tuple[int, int, Assumptions]] = []
+        spaces: list[tuple[bool, int, int, Assumptions]] = []
         exhausted = True
         for number, frame in enumerate(frames):
             if not self._left():
                 exhausted = False
                 break
-            if self._answered_alike(frame, (space.frame for _, _, space in spaces)):
+            if self._answered_alike(frame, (space.frame for *_, space in spaces)):
                 continue
             space = self._space(frame)
             if space is None:
@@ -139,8 +140,8 @@ class Search:
             size = self._try(space, space.start)
             if size == 0:
                 return self._found(space, space.start)
-            spaces.append((size, number, space))
-        for size, _, space in sorted(spaces, key=lambda one: one[:2]):
+            spaces.append((self._orders_only(frame), size, number, space))
+        for _, size, _, space in sorted(spaces, key=lambda one: one[:3]):
             if self._plugged is not None and LAGS not in self._plugged.read:
                 break  # no end offset decides
             choice = self._explore(space, size)
@@ -188,6 +189,13 @@ class Search:
                 for one in tried
             )
         )
+
+    @staticmethod
+    def _orders_only(frame: Frame) -> bool:
+        """Whether end offsets decide nothing but which thread of a process keeps a task. Such frames are searched
+        last."""
+        by_lag = isinstance(frame.assignor, PlugIn) or frame.assignor is BuiltIn.HIGH_AVAILABILITY
+        return frame.blind or not by_lag
 
     def _left(self) -> bool:
         return self._runs > 0
