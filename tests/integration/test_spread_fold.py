@@ -4,6 +4,7 @@ import os
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pytest
 from pyspark import cloudpickle
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicSample
+from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory, TopicSample
 from rebalance_monitor.streaming.core.fold.routing import connect_settings, route
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade
@@ -136,8 +137,10 @@ def test_what_is_known_of_topics_reaches_the_workers_and_changes_there(spark: An
     tick, spread = Tick(story.now_ms + 100), SpreadFold(spark)
     seen: list[set[Grade]] = []
     for counts in ({"a": 3}, {"a": 3}, {"a": 4}):
-        sample = TopicSample(1, 2, {topic: ((1,),) * count for topic, count in counts.items()})
-        knowledge = Knowledge(topics=NO_SAMPLES.with_sample(sample))
+        shown = {topic: ((1,),) * count for topic, count in counts.items()}
+        # The second one is asked after the record: it shows that nothing has changed since the first.
+        samples = (TopicSample(1, 2, shown), TopicSample(story.now_ms + 1, story.now_ms + 2, shown))
+        knowledge = Knowledge(topics=reduce(TopicHistory.with_sample, samples, NO_SAMPLES))
         outcomes = spread(story.settings, tasks, tick, knowledge)
         assert outcomes == fold_here(story.settings, tasks, tick, knowledge)
         told = [result for one in outcomes.values() for result in one.outcome.results]
