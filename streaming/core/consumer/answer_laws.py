@@ -75,9 +75,8 @@ def _by_topic(partitions: Iterable[TopicPartition]) -> Mapping[str, list[TopicPa
 def _two_owners(answer: Answer) -> Iterator[Finding]:
     owners: dict[TopicPartition, list[str]] = defaultdict(list)
     for member, share in answer.given.items():
-        for partition in dict.fromkeys(
-            share
-        ):  # a leader's fault may name one twice to the same member, which has it once
+        # A leader's fault may name a partition twice to one member, which has it once.
+        for partition in dict.fromkeys(share):
             owners[partition].append(member)
     for topic, twice in _by_topic(one for one, names in owners.items() if len(names) > 1).items():
         several = sorted({name for one in twice for name in owners[one]})

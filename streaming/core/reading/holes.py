@@ -3,8 +3,8 @@
 A record of a group with targets means something only with those before it, so a hole in the offsets lowers what is sure
 of the groups behind it. But most holes are harmless: where members commit in transactions, each transaction ends with a
 marker that no reader is given, and some captures leave commits out. Such holes stand between operations, and there are
-many of them. A coordinator writes an operation as one batch, so a hole within one is a record that is gone. So
-is one over which the epoch of a group rises by more than one.
+many of them. A coordinator writes an operation as one batch, so a hole within one is a record that is gone,
+and so is one over which the epoch of a group rises by more than one.
 
     41 42 43 | 44 45 46 48 | 49 50       47 is missing within an operation: compaction took it
     41 42 | 44 45 | 47 48 | 50 | 52      many holes, none within an operation: markers or commits
@@ -74,6 +74,7 @@ def skips(records: Iterable[KeyAndValue]) -> bool:
     for key, value in records:
         if key is None or not key.startswith((*_GROUP_EPOCHS, *_TARGET_EPOCHS)):
             continue
+        # In each of these values the epoch stands right behind the version. The job asks before any value is decoded.
         stated = None if value is None else int.from_bytes(value[2:6], "big", signed=True)
         if key.startswith(_TARGET_EPOCHS):
             if stated is not None and epoch is not None and stated > epoch:

@@ -53,9 +53,8 @@ def _followed(view: GroupView, state: TargetsState, operation: Operation[TargetG
     """Whether the state is still that of all records: each group epoch is one more than the one before.
 
     A group at epoch 2 may be new (`_begins_at_two`), or had an earlier epoch, whose targets compaction may have taken.
-    Of a group that was seen to be deleted, and then has members before an
-    epoch, compaction has taken records; a conversion from the classic protocol brings all of it in one moment, at an
-    epoch of its own.
+    Of a group that was seen to be deleted, and then has members before an epoch, compaction has taken records; a
+    conversion from the classic protocol brings all of it in one moment, at an epoch of its own.
     """
     before, row = operation.before, operation.rows[0]
     trusted, unread, epoch = state.trusted, view.envelope.unread, before.epoch
