@@ -11,7 +11,7 @@ from rebalance_monitor.assignors.streams.application_state import (
 )
 from rebalance_monitor.assignors.streams.assignment import TaskAssignment, TaskType
 from rebalance_monitor.assignors.streams.clients import Client, Topology, clients_of
-from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, TaskId, TopicPartition
+from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, TaskId, TopicPartition, signed
 
 Replicas = Mapping[TopicPartition, tuple[str | None, ...]]
 
@@ -25,7 +25,7 @@ def application_state_of(
 ) -> ApplicationState:
     """What Kafka shows of an application. `tasks` and `clients` in the order of the leader's own hash maps' filling."""
     infos = {task.id: _info(task, racks) for task in tasks}
-    states = {client.process_id: _state(client) for client in clients}
+    states: dict[ProcessId, KafkaStreamsState] = {signed(client.process_id): _state(client) for client in clients}
     # Kafka fills a second map of clients by walking the first one.
     walk = hash_orders.processes(hash_orders.processes(states))
     return ApplicationState(
@@ -72,7 +72,7 @@ class _Lags(Mapping[TaskId, int]):
 
 def _state(client: Client) -> KafkaStreamsState:
     return KafkaStreamsState(
-        process_id=client.process_id,
+        process_id=signed(client.process_id),
         num_processing_threads=client.capacity,
         previous_active_tasks=client.previous_active,
         previous_standby_tasks=client.previous_standby,

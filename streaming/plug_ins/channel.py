@@ -1,7 +1,7 @@
 """The pipes to the process of one plug-in: requests out, replies back, until a deadline.
 
-The process is started without this one's environment and descriptors, in a session of its own, so that it can be killed
-together with what it has started, and so that Ctrl-C does not reach it.
+Its keeper (`keeper.py`) is started without this process's environment and descriptors, in a session of its own, so that
+Ctrl-C does not reach it. The keeper ends everything that descends from the plug-in.
 """
 
 import os
@@ -10,36 +10,54 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.streams.plug_ins import FailureKind, PlugInFailed
-from rebalance_monitor.streaming.plug_ins.wire import HEAD, MOST_REPLY_BYTES, framed
+from rebalance_monitor.streaming.plug_ins.wire import HEAD, MOST_PROCESSES, MOST_REPLY_BYTES, HowEnded, framed
 
-CHILD = "rebalance_monitor.streaming.plug_ins.child"
+KEEPER = "rebalance_monitor.streaming.plug_ins.keeper"
 MOST_OUTPUT = 4_096
 """Bytes that are kept of what a plug-in prints during a call; the last ones."""
 _PIECE = 1 << 16
-_ENDS_WITHIN_S = 1.0
+MOST_PRINTED = 4 * 1024 * 1024
+"""Bytes that a plug-in may print for one generation."""
+TOO_MANY_PROCESSES = PlugInFailed(
+    FailureKind.TOO_MANY_PROCESSES, f"it started more than {MOST_PROCESSES} processes; all of them were ended"
+)
+_SAYS_WHY_WITHIN_S = 1.0
+_ENDS_WITHIN_S = 30.0
 
 
 class PlugInProcess:
-    """One process. `output` is what it printed last."""
+    """One process. `output` is what it printed last, `printed_bytes` how much since somebody set it to 0."""
 
     def __init__(self, seed: int, memory_mib: int) -> None:
         """Start it with this seed of Python's hashes. Raises OSError."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-s", "-P", "-m", CHILD, str(memory_mib)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
-            cwd="/",
-            close_fds=True,
-            start_new_session=True,
-        )
+        if sys.platform != "linux":
+            raise OSError("plug-ins run on Linux alone")
+        self.memory_mib = memory_mib
+        why, told = os.pipe()
+        self.why = os.fdopen(why, "rb", buffering=0)
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-s", "-P", "-m", KEEPER, str(memory_mib), str(os.getpid()), str(told)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                env={"PYTHONHASHSEED": str(seed), "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+                cwd="/",
+                close_fds=True,
+                pass_fds=(told,),
+                start_new_session=True,
+            )
+        except OSError:
+            self.why.close()
+            raise
+        finally:
+            os.close(told)
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         assert self.process.stderr is not None
@@ -47,37 +65,43 @@ class PlugInProcess:
         for pipe in (self.requests, self.replies, self.prints):
             os.set_blocking(pipe.fileno(), False)
         self.output = b""
+        self.printed_bytes = 0
 
     def end(self) -> None:
-        """Kill it, with everything that it started."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        with suppress(OSError):
+        """End it, with everything that descends from it."""
+        self.process.terminate()
+        try:
+            self.process.wait(_ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
             self.process.kill()
-        self.process.wait()
-        for pipe in (self.requests, self.replies, self.prints):
-            with suppress(OSError):
-                pipe.close()
+            self.process.wait()
+        self.forget()
 
     def forget(self) -> None:
-        """Close the pipes of a process that belongs to the process from which this one was forked."""
-        for pipe in (self.requests, self.replies, self.prints):
+        """Close the pipes: the process has ended, or belongs to the process from which this one was forked."""
+        for pipe in (self.requests, self.replies, self.prints, self.why):
             with suppress(OSError):
                 pipe.close()
-
-    def printed(self, part: bytes) -> None:
-        """It printed this."""
-        self.output = (self.output + part)[-MOST_OUTPUT:]
 
     def how_it_ended(self) -> PlugInFailed:
         """Why there is no reply: the process has closed its pipe."""
-        try:
-            code = self.process.wait(_ENDS_WITHIN_S)
-        except subprocess.TimeoutExpired:
-            return PlugInFailed(FailureKind.EXITED, "it closed the pipe to the monitor")
-        if code >= 0:
-            return PlugInFailed(FailureKind.EXITED, f"its process ended with exit code {code}")
-        return PlugInFailed(FailureKind.EXITED, f"its process was ended by signal {signal.Signals(-code).name}")
+        with selectors.DefaultSelector() as waits:
+            waits.register(self.why, selectors.EVENT_READ)
+            if not waits.select(_SAYS_WHY_WITHIN_S):
+                return PlugInFailed(FailureKind.EXITED, "it closed the pipe to the monitor")
+        match self.why.read(_PIECE).decode().split():
+            case [HowEnded.EXIT, code] if int(code) >= 0:
+                return PlugInFailed(FailureKind.EXITED, f"its process ended with exit code {code}")
+            case [HowEnded.EXIT, code]:
+                name = signal.Signals(-int(code)).name
+                return PlugInFailed(FailureKind.EXITED, f"its process was ended by signal {name}")
+            case [HowEnded.PROCESSES]:
+                return TOO_MANY_PROCESSES
+            case [HowEnded.MEMORY]:
+                text = f"it and the processes that it started need more than {self.memory_mib} MiB of memory together"
+                return PlugInFailed(FailureKind.OUT_OF_MEMORY, text)
+            case _:
+                return PlugInFailed(FailureKind.EXITED, "the process that keeps it was ended")
 
 
 @dataclass
@@ -100,14 +124,30 @@ class _Call:
             return False
         return bool(self.left)
 
-    def read(self) -> None:
-        """Take what has come of the reply."""
+    def printed(self, part: bytes) -> None:
+        """It printed this."""
+        channel = self.channel
+        channel.output = (channel.output + part)[-MOST_OUTPUT:]
+        channel.printed_bytes += len(part)
+        if channel.printed_bytes > MOST_PRINTED:
+            text = f"it prints more than {MOST_PRINTED // 1024 // 1024} MiB for one generation"
+            self.result = PlugInFailed(FailureKind.PRINTED_TOO_MUCH, text)
+
+    def ended(self) -> None:
+        """The keeper has said why all is over: a whole reply may have come before."""
+        while self.result is None and self.read():
+            pass
+        if self.result is None:
+            self.result = self.channel.how_it_ended()
+
+    def read(self) -> bool:
+        """Take what has come of the reply; whether it was anything."""
         part = _taken(self.channel.replies.fileno())
         if part is None:
-            return
+            return False
         if not part:
             self.result = self.channel.how_it_ended()
-            return
+            return True
         self.came += part
         if len(self.came) >= HEAD.size:
             (size,) = HEAD.unpack_from(self.came)
@@ -115,6 +155,7 @@ class _Call:
                 self.result = PlugInFailed(FailureKind.NONSENSE, "what came as its reply is none")
             elif len(self.came) == HEAD.size + size:
                 self.result = bytes(self.came[HEAD.size :])
+        return True
 
 
 def _taken(source: int) -> bytes | None:
@@ -128,46 +169,49 @@ def _taken(source: int) -> bytes | None:
 
 
 def exchange(
-    calls: Sequence[tuple[PlugInProcess, bytes]], budget_ms: int, clock_s: Callable[[], float] = time.monotonic
+    calls: Sequence[tuple[PlugInProcess, bytes]], budget_s: float, late: PlugInFailed
 ) -> list[bytes | PlugInFailed]:
-    """Send each process its request, and wait for all replies at once. What is no reply says why."""
+    """Send each process its request, and wait for all replies at once. What is no reply says why; `late` if it does not
+    come in time."""
     under_way = [_Call(channel, memoryview(framed(payload))) for channel, payload in calls]
-    until_s = clock_s() + budget_ms / 1000
+    until_s = time.monotonic() + budget_s
     with selectors.DefaultSelector() as waits:
         for call in under_way:
             call.channel.output = b""
             waits.register(call.channel.requests, selectors.EVENT_WRITE, call)
             waits.register(call.channel.replies, selectors.EVENT_READ, call)
             waits.register(call.channel.prints, selectors.EVENT_READ, call)
+            waits.register(call.channel.why, selectors.EVENT_READ, call)
         while any(call.result is None for call in under_way):
-            left_s = until_s - clock_s()
+            left_s = until_s - time.monotonic()
             if left_s <= 0:
                 break
             for key, _ in waits.select(left_s):
-                _step(waits, key.fileobj, key.data)
-    late = PlugInFailed(FailureKind.TIMED_OUT, f"it did not answer within {budget_ms} ms and was killed")
+                _step(waits, key.fd, key.data)
     for call in under_way:
-        _drain(call.channel)
+        _drain(call)
     return [late if call.result is None else call.result for call in under_way]
 
 
-def _step(waits: selectors.BaseSelector, pipe: object, call: _Call) -> None:
+def _step(waits: selectors.BaseSelector, pipe: int, call: _Call) -> None:
     channel = call.channel
-    if pipe is channel.prints:
-        part = _taken(channel.prints.fileno())
+    if pipe == channel.prints.fileno():
+        part = _taken(pipe)
         if part == b"":
-            waits.unregister(channel.prints)
-        channel.printed(part or b"")
+            waits.unregister(pipe)
+        call.printed(part or b"")
     elif call.result is not None:
-        waits.unregister(channel.replies if pipe is channel.replies else channel.requests)
-    elif pipe is channel.requests:
+        waits.unregister(pipe)
+    elif pipe == channel.requests.fileno():
         if not call.write():
-            waits.unregister(channel.requests)
-    else:
+            waits.unregister(pipe)
+    elif pipe == channel.replies.fileno():
         call.read()
+    else:
+        call.ended()
 
 
-def _drain(channel: PlugInProcess) -> None:
+def _drain(call: _Call) -> None:
     """What it had printed when its reply came."""
-    while part := _taken(channel.prints.fileno()):
-        channel.printed(part)
+    while call.channel.printed_bytes <= MOST_PRINTED and (part := _taken(call.channel.prints.fileno())):
+        call.printed(part)

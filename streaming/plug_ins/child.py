@@ -1,26 +1,25 @@
-"""The process of a plug-in: `python -m rebalance_monitor.streaming.plug_ins.child MEMORY_MIB`.
-
-It reads requests from its standard input and writes replies to its standard output, as both are at the start. Then the
-plug-in gets others: nothing to read, and standard error in place of standard output. It ends when the job closes the
-pipe, even in the middle of a call.
+"""What the process of a plug-in does: it reads requests from its standard input and writes replies to its standard
+output, as both are at the start. Then the plug-in gets others: nothing to read, and standard error in place of standard
+output. It ends when the job closes the pipe.
 """
 
 import json
 import os
 import pickle
 import resource
-import select
-import signal
-import sys
-import threading
 from collections.abc import Mapping
 from typing import assert_never
+from uuid import UUID
 
 from rebalance_monitor.assignors.streams.task_assignor import TaskAssignmentException, TaskAssignor
+from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.plug_ins.loading import NotLoaded, load
+from rebalance_monitor.streaming.plug_ins.starting import Starts
 from rebalance_monitor.streaming.plug_ins.watching import WatchedState
 from rebalance_monitor.streaming.plug_ins.wire import (
+    BEGINS,
     HEAD,
+    IS_OVER,
     AssignRequest,
     ComputedRequest,
     LoadRequest,
@@ -33,11 +32,9 @@ from rebalance_monitor.streaming.plug_ins.wire import (
 )
 
 MIB = 1024 * 1024
-LAST_RESORT_S = 60
-"""A call that blocks every thread of the process, while the job is gone, ends after so many seconds."""
 
 
-def main(memory_mib: int) -> None:
+def answer_requests(memory_mib: int) -> None:
     """Answer requests until the job closes the pipe."""
     requests, replies = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -45,18 +42,29 @@ def main(memory_mib: int) -> None:
     os.dup2(2, 1)
     os.close(nothing)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    threading.Thread(target=_end_with, args=(requests,), daemon=True).start()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     most = memory_mib * MIB if hard == resource.RLIM_INFINITY else min(memory_mib * MIB, hard)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    plugged, own = _Plugged(), os.getpid()
+    _hash_by_seed()
+    plugged, starts, own, keeper = _Plugged(), Starts(), os.getpid(), os.getppid()
     while (request := _read(requests)) is not None:
-        signal.alarm(LAST_RESORT_S)
+        os.kill(keeper, BEGINS)
+        starts.begin()
         answer = plugged.answer(request)
-        signal.alarm(0)
         if os.getpid() != own:
             os._exit(0)  # a copy that the plug-in made of this process
+        if starts.too_many:
+            answer = {"outcome": Outcome.TOO_MANY_PROCESSES}
         _write(replies, framed(json.dumps({"number": request.number, **answer}).encode()))
+        os.kill(keeper, IS_OVER)
+
+
+def _hash_by_seed() -> None:
+    """Let sets of process ids and of tasks, too, have an order of this process alone. Python's hash of numbers has no
+    seed: an answer that rests on the order of such a set would be the same in both processes, and not Java's."""
+    seed = hash("the seed of this process")
+    setattr(UUID, "__hash__", lambda process: hash((seed, process.int)))  # noqa: B010 - mypy allows no assignment
+    setattr(TaskId, "__hash__", lambda task: hash((seed, *task)))  # noqa: B010
 
 
 class _Plugged:
@@ -146,15 +154,3 @@ def _write(target: int, message: bytes) -> None:
     left = memoryview(message)
     while left:
         left = left[os.write(target, left) :]
-
-
-def _end_with(requests: int) -> None:
-    """End this process, and those that the plug-in started, when the job closes the pipe."""
-    waits = select.poll()
-    waits.register(requests, 0)  # that it is closed is always told
-    waits.poll()
-    os.killpg(os.getpgrp(), signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))

@@ -9,6 +9,7 @@ A client's tasks are sub-topology, partition, name of the topology, and whether 
 """
 
 import json
+import signal
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,10 @@ from rebalance_monitor.assignors.streams.tasks import TaskId
 HEAD = struct.Struct(">I")
 MOST_REPLY_BYTES = 64 * 1024 * 1024
 MOST_TEXT = 300
+MOST_PROCESSES = 32
+"""That may run at one time beside the plug-in's process, and that it may start in one call."""
+BEGINS, IS_OVER = signal.SIGUSR1, signal.SIGUSR2
+"""What the plug-in's process sends its keeper about a call."""
 _INT_32, _INT_64 = 1 << 31, 1 << 63
 
 
@@ -42,7 +47,18 @@ class Outcome(StrEnum):
     TOLD = "told"
     RAISED = "raised"
     OUT_OF_MEMORY = "out_of_memory"
+    TOO_MANY_PROCESSES = "too_many_processes"
     NONSENSE = "nonsense"
+
+
+class HowEnded(StrEnum):
+    """Why the keeper has ended a plug-in's process and all that descends from it; EXIT is followed by the exit code, or
+    by the number of the signal, negative."""
+
+    EXIT = "exit"
+    PROCESSES = "processes"
+    MEMORY = "memory"
+    WANTED = "wanted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ The records are those of a captured application, written once for each plug-in u
 """
 
 import json
+import re
 import struct
 from collections import Counter
 from dataclasses import replace
@@ -16,7 +17,7 @@ import pytest
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.config.plug_ins import PlugInSection
 from rebalance_monitor.streaming.core.replay import replay
-from rebalance_monitor.streaming.plug_ins.channel import CHILD
+from rebalance_monitor.streaming.plug_ins.channel import KEEPER
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from tests.integration.watched import Watched
@@ -121,7 +122,7 @@ def plug_in_processes(job: int) -> dict[int, int]:
             continue
         number = int(folder.name)
         parents[number], started[number] = int(words[1]), int(words[19])
-        if CHILD.encode() in command:
+        if KEEPER.encode() in command:
             of_plug_ins.add(number)
 
     def descends(number: int) -> bool:
@@ -188,7 +189,8 @@ def grades_and_reasons(rows: list[tuple[int, str, str]]) -> list[tuple[int, str,
 
 def _last(reason: str) -> str:
     """What happened at the last call: "NAME: it ended", or "NAME is paused; the last: it ended"."""
-    return reason.rpartition("the last: ")[2].rpartition(": it ")[2].removeprefix("it ")
+    last = re.sub(r"^task assignor \S+: ", "", reason.rpartition("the last: ")[2])
+    return last.rpartition(": it ")[2].removeprefix("it ")
 
 
 def expected(group: str, configured: dict[str, dict[str, Any]]) -> list[tuple[int, str, str]]:

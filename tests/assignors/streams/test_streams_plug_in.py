@@ -186,6 +186,27 @@ def test_a_plug_in_needs_only_assign(state: ApplicationState) -> None:
     assert {one.process_id for one in Identity().assign(state).assignment} == {A, B}
 
 
+def test_process_ids_compare_as_java_compares_them() -> None:
+    """Both halves are signed numbers; an assignor that breaks ties by `min` or `sorted` decides as in Java."""
+    texts = (
+        "80000000-0000-0000-0000-000000000000",
+        "ffffffff-ffff-ffff-0000-000000000000",
+        "00000000-0000-0000-8000-000000000000",
+        "00000000-0000-0000-0000-000000000001",
+        "7fffffff-ffff-ffff-ffff-ffffffffffff",
+        "7fffffff-ffff-ffff-7fff-ffffffffffff",
+    )
+    clients = tuple(StreamsClient(process_id=UUID(text), consumers=(StreamsConsumer(id=text),)) for text in texts)
+    application = StreamsApplication(release=(4, 3, 1), tasks=(StreamsTask(id=STATELESS),), clients=clients)
+    states = state_of_application(application, HashOrders((4, 3, 1))).kafka_streams_states(False)
+    assert [str(one) for one in sorted(states)] == list(texts)
+    assert str(min((0, one.process_id) for one in states.values())[1]) == texts[0]
+    first, last = min(states), max(states)
+    assert first < UUID(texts[-1]) <= last
+    assert last > UUID(texts[0]) >= first
+    assert set(states) == set(map(UUID, texts))
+
+
 def test_tasks_and_clients_come_in_the_order_of_javas_maps() -> None:
     tasks = tuple(StreamsTask(id=TaskId(s, p)) for s in range(2) for p in range(7))
     application = StreamsApplication(release=(4, 0), tasks=tasks, clients=())

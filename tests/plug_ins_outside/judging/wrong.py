@@ -19,7 +19,7 @@ from rebalance_monitor.assignors.streams.task_assignor import (
     TaskAssignmentException,
     TaskAssignor,
 )
-from rebalance_monitor.assignors.streams.tasks import TaskId, process_key, sorted_tasks
+from rebalance_monitor.assignors.streams.tasks import TaskId, sorted_tasks
 
 NOWHERE = TaskId(99, 0)
 NOBODY = UUID(int=99)
@@ -33,7 +33,7 @@ class Wrong(TaskAssignor):
         self._error, self._told = str(configs.get("error", "NONE")), configs.get("told")
 
     def assign(self, application_state: ApplicationState) -> TaskAssignment:
-        processes = sorted(application_state.kafka_streams_states(False), key=process_key)
+        processes = sorted(application_state.kafka_streams_states(False))
         tasks = sorted_tasks(application_state.all_tasks)
         made = {process: KafkaStreamsAssignment(process) for process in processes}
         for task in tasks:

@@ -2,6 +2,8 @@
 
 import os
 import random
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -20,6 +22,9 @@ from rebalance_monitor.assignors.streams.assignment import (
 from rebalance_monitor.assignors.streams.task_assignment_utils import identity_assignment
 from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, GroupSubscription, TaskAssignor
 from rebalance_monitor.assignors.streams.tasks import TaskId
+
+SAFETY_S = 20
+"""After so many seconds even what nobody has ended ends."""
 
 
 class Sound(TaskAssignor):
@@ -156,12 +161,122 @@ class LeavesAChild(Sound):
     def assign(self, application_state: ApplicationState) -> TaskAssignment:
         child = os.fork()
         if child == 0:
-            while True:
-                time.sleep(60)
+            time.sleep(SAFETY_S)
+            os._exit(0)
         with Path(str(self.configs["told"])).open("a", encoding="utf-8") as lines:
             lines.write(f"{child}\n")
         while True:
             pass
+
+
+class Daemonizes(Sound):
+    """Its grandchild has left its session and its parent; the number is in the file `told`."""
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                with Path(str(self.configs["told"])).open("a", encoding="utf-8") as lines:
+                    lines.write(f"{os.getpid()}\n")
+                time.sleep(SAFETY_S)
+            os._exit(0)
+        os.wait()
+        return super().assign(application_state)
+
+
+class DaemonizesAndLoops(Daemonizes):
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        super().assign(application_state)
+        while True:
+            pass
+
+
+class ForkBomb(Sound):
+    """Each process forks as fast as it can, in a session of its own."""
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        until_s = time.monotonic() + SAFETY_S
+        while time.monotonic() < until_s:
+            if os.fork() == 0:
+                os.setsid()
+        return super().assign(application_state)
+
+
+class ShellBomb(Sound):
+    """The same by a shell, which no hook in Python sees."""
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        goes_on = "[ $(date +%s) -lt $end ]"
+        text = f"end=$(($(date +%s) + {SAFETY_S})); b() {{ {goes_on} && b & {goes_on} && b & }}; b; sleep {SAFETY_S}"
+        subprocess.run(["/bin/sh", "-c", text], check=False)
+        return super().assign(application_state)
+
+
+class StartsMany(Sound):
+    """Sixty that do nothing, one after the other."""
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        for _ in range(60):
+            if os.fork() == 0:
+                os._exit(0)
+            os.wait()
+        return super().assign(application_state)
+
+
+class EatsMemoryTogether(Sound):
+    """Each of its processes needs little enough."""
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        for _ in range(8):
+            if os.fork() == 0:
+                eaten = random.randbytes(64 * 1024 * 1024)
+                time.sleep(SAFETY_S)
+                os._exit(len(eaten) % 2)
+        time.sleep(SAFETY_S)
+        return super().assign(application_state)
+
+
+class PrintsForEver(Sound):
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        while True:
+            print("a plug-in speaks " * 1_000)
+
+
+class PrintsMuchEachTime(Sound):
+    """A little more than a megabyte."""
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        print("a plug-in speaks " * 80_000, flush=True)
+        return super().assign(application_state)
+
+
+class KillsItsParent(Sound):
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(SAFETY_S)
+        return super().assign(application_state)
+
+
+class WalksASetOfProcesses(Sound):
+    """Gives each task to the first process of a set."""
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        processes = set(application_state.kafka_streams_states(False))
+        made = {one: KafkaStreamsAssignment(one) for one in processes}
+        for number, task in enumerate(sorted(application_state.all_tasks)):
+            made[list(processes)[number % len(processes)]].assign_task(AssignedTask(task, TaskType.ACTIVE))
+        return TaskAssignment(tuple(made.values()))
+
+
+class WalksASetOfTasks(Sound):
+    """Gives tasks to the processes in turn, in the order of a set."""
+
+    def assign(self, application_state: ApplicationState) -> TaskAssignment:
+        processes = sorted(application_state.kafka_streams_states(False))
+        made = {one: KafkaStreamsAssignment(one) for one in processes}
+        for number, task in enumerate(set(application_state.all_tasks)):
+            made[processes[number % len(processes)]].assign_task(AssignedTask(task, TaskType.ACTIVE))
+        return TaskAssignment(tuple(made.values()))
 
 
 class StartsAThread(Sound):

@@ -14,8 +14,10 @@ from rebalance_monitor.assignors.streams.application import (
 )
 from rebalance_monitor.assignors.streams.application_state import ApplicationState
 from rebalance_monitor.assignors.streams.plug_in import state_of_application
+from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, GroupSubscription
 from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, Scalar
+from rebalance_monitor.streaming.core.streams.plug_ins import AssignOutcome, FailureKind, PlugInFailed
 
 OUTSIDE = Path(__file__).parents[2] / "plug_ins_outside"
 PATIENT_MS = 20_000
@@ -23,6 +25,13 @@ PATIENT_MS = 20_000
 SHORT_MS = 400
 """One for plug-ins that never answer."""
 MEMORY_MIB = 256
+NOTHING = GroupAssignment({}), GroupSubscription({})
+
+
+def lost(outcome: AssignOutcome) -> tuple[FailureKind, str]:
+    """Why the plug-in gave no answer that can be used."""
+    assert isinstance(outcome, PlugInFailed), outcome
+    return outcome.kind, outcome.text
 
 
 def plug_in(

@@ -1,6 +1,9 @@
 """The example in docs/plug-ins.md runs as it is written there."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,10 +17,8 @@ ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "plug-ins.md").read_text(encoding="utf-8")
 
 
-def block(language: str) -> str:
-    found = re.search(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL)
-    assert found is not None
-    return found[1]
+def block(language: str, number: int = 0) -> str:
+    return str(re.findall(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL)[number])
 
 
 @pytest.fixture
@@ -39,6 +40,15 @@ def test_the_example_runs(configuration: Path, capsys: pytest.CaptureFixture[str
     assert '"grade":"match"' in told
     assert '"grade":"unexplained"' in told
     assert "plug_in_failed" not in told
+
+
+def test_the_worked_test_passes(configuration: Path) -> None:
+    beside = configuration.parent / "plug-ins" / "test_keeping.py"
+    beside.write_text(block("python", 1), encoding="utf-8")
+    run = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(beside.parent), str(beside)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    told = subprocess.run(run, capture_output=True, text=True, env=environment, cwd=beside.parent, check=False)
+    assert (told.returncode, "1 passed" in told.stdout) == (0, True), told.stdout
 
 
 def test_the_check_loads_it_and_says_what_is_wrong(configuration: Path) -> None:

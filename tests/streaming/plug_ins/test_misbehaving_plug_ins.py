@@ -3,33 +3,16 @@ of another plug-in works."""
 
 import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from rebalance_monitor.assignors.streams.assignment import AssignmentError
-from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, GroupSubscription
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
-from rebalance_monitor.streaming.core.streams.plug_ins import Assigned, AssignOutcome, FailureKind, PlugInFailed, Threw
+from rebalance_monitor.streaming.core.streams.plug_ins import Assigned, FailureKind, Threw
 from rebalance_monitor.streaming.plug_ins import host as host_module
-from rebalance_monitor.streaming.plug_ins.host import (
-    BUDGETS_OF_A_GENERATION,
-    LONGEST_PAUSE_S,
-    PATIENT_FAILURES,
-    PlugInHost,
-    pause_s,
-)
-from tests.streaming.plug_ins.outside import PATIENT_MS, SHORT_MS, plug_in, state
-from tests.waiting import until
-
-NOTHING = GroupAssignment({}), GroupSubscription({})
-
-
-def lost(outcome: AssignOutcome) -> tuple[FailureKind, str]:
-    assert isinstance(outcome, PlugInFailed), outcome
-    return outcome.kind, outcome.text
+from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from tests.streaming.plug_ins.outside import NOTHING, PATIENT_MS, SHORT_MS, lost, plug_in, state
 
 
 def sound(host: PlugInHost) -> None:
@@ -78,6 +61,13 @@ def test_an_exception_is_told(host: PlugInHost, name: str, exception: str, text:
         ("ClosesDescriptors", PATIENT_MS, FailureKind.EXITED, "its process ended with exit code 1"),
         ("WalksASet", PATIENT_MS, FailureKind.NOT_DETERMINISTIC, "gave other answers"),
         ("Gambles", PATIENT_MS, FailureKind.NOT_DETERMINISTIC, "gave other answers"),
+        ("WalksASetOfTasks", PATIENT_MS, FailureKind.NOT_DETERMINISTIC, "gave other answers"),
+        ("ForkBomb", PATIENT_MS, FailureKind.TOO_MANY_PROCESSES, "it started more than 32 processes"),
+        ("StartsMany", PATIENT_MS, FailureKind.TOO_MANY_PROCESSES, "it started more than 32 processes"),
+        ("ShellBomb", PATIENT_MS, FailureKind.TOO_MANY_PROCESSES, "it started more than 32 processes"),
+        ("EatsMemoryTogether", PATIENT_MS, FailureKind.OUT_OF_MEMORY, "need more than 256 MiB of memory together"),
+        ("PrintsForEver", PATIENT_MS, FailureKind.PRINTED_TOO_MUCH, "it prints more than 4 MiB for one generation"),
+        ("KillsItsParent", PATIENT_MS, FailureKind.EXITED, "the process that keeps it was ended"),
     ],
 )
 def test_what_cannot_be_used_is_told(host: PlugInHost, name: str, budget_ms: int, kind: FailureKind, text: str) -> None:
@@ -136,56 +126,6 @@ def test_a_callback_that_fails_is_told(host: PlugInHost, name: str, budget_ms: i
     assert isinstance(host.assign(bad, state()), Assigned)
 
 
-def test_after_failures_in_a_row_it_is_left_alone_for_a_while() -> None:
-    now_s = 1_000.0
-    host = PlugInHost(clock_s=lambda: now_s)
-    bad = plug_in("misbehaving:Exits")
-    for _ in range(PATIENT_FAILURES):
-        assert lost(host.assign(bad, state()))[0] is FailureKind.EXITED
-    kind, text = lost(host.assign(bad, state()))
-    assert kind is FailureKind.PAUSED
-    assert text.endswith("the last: its process ended with exit code 7")
-    now_s += 1.0
-    assert lost(host.assign(bad, state()))[0] is FailureKind.EXITED
-    now_s += 1.0
-    assert lost(host.assign(bad, state()))[0] is FailureKind.PAUSED
-    now_s += 1.0
-    assert lost(host.assign(bad, state()))[0] is FailureKind.EXITED
-    host.close()
-
-
-def test_the_pause_grows_to_the_longest_and_stays_so_however_often_it_fails() -> None:
-    """An application may bring failures for weeks: 1,028 of them once were too many for a power of two."""
-    pauses_s = [pause_s(failures) for failures in range(PATIENT_FAILURES, PATIENT_FAILURES + 2_000)]
-    assert pauses_s[:10] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]
-    assert set(pauses_s[10:]) == {LONGEST_PAUSE_S}
-
-
-def test_the_calls_for_one_generation_have_a_budget_together() -> None:
-    """By a clock on which each call takes nine tenths of its own."""
-    now_s = 0.0
-
-    def clock_s() -> float:
-        nonlocal now_s
-        now_s += 0.9 * PATIENT_MS / 1_000
-        return now_s
-
-    host, slow = PlugInHost(clock_s), plug_in("misbehaving:Sound")
-    try:
-        for _ in range(2):
-            host.begin(slow)
-            outcomes = [host.assign(slow, state()) for _ in range(BUDGETS_OF_A_GENERATION + 3)]
-            answered = [isinstance(one, Assigned) for one in outcomes]
-            assert answered == sorted(answered, reverse=True)
-            assert answered.count(True) == BUDGETS_OF_A_GENERATION + 2
-            assert lost(outcomes[-1]) == (
-                FailureKind.TIMED_OUT,
-                f"its calls for one generation take longer than {BUDGETS_OF_A_GENERATION * PATIENT_MS} ms together",
-            )
-    finally:
-        host.close()
-
-
 def test_it_sees_no_environment_and_no_descriptor_of_the_job(
     host: PlugInHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,47 +137,6 @@ def test_it_sees_no_environment_and_no_descriptor_of_the_job(
     names, _, kinds = outcome.text.partition("] [")
     assert set(eval(names + "]")) <= {"LC_CTYPE", "PYTHONHASHSEED", "PYTHONPATH"}
     assert set(eval("[" + kinds)) == {"/dev/null", "pipe"}
-
-
-def alive(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
-def test_what_it_has_started_is_killed_with_it(host: PlugInHost, tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    bad = plug_in("misbehaving:LeavesAChild", budget_ms=SHORT_MS, configs={"told": str(told)})
-    assert lost(host.assign(bad, state()))[0] is FailureKind.TIMED_OUT
-    children = [int(line) for line in told.read_text().splitlines()]
-    assert len(children) == 2
-    until(lambda: not any(map(alive, children)), 20)
-
-
-ORPHAN = """
-import os
-from tests.streaming.plug_ins.outside import plug_in, state
-from rebalance_monitor.streaming.plug_ins.host import PlugInHost
-from pathlib import Path
-from threading import Thread
-from tests.waiting import until
-told = Path(os.environ["TOLD"])
-bad = plug_in("misbehaving:LeavesAChild", configs={"told": str(told)})
-Thread(target=PlugInHost().assign, args=(bad, state()), daemon=True).start()
-until(lambda: told.exists() and len(told.read_text().splitlines()) == 2, 20)
-os._exit(0)
-"""
-
-
-def test_the_processes_end_with_the_job(tmp_path: Path) -> None:
-    """Even when the job ends without a word, in the middle of a call."""
-    told = tmp_path / "told"
-    environment = {**os.environ, "TOLD": str(told), "PYTHONPATH": str(Path(__file__).parents[3])}
-    subprocess.run([sys.executable, "-c", ORPHAN], env=environment, check=True)
-    children = [int(line) for line in told.read_text().splitlines()]
-    assert len(children) == 2
-    until(lambda: not any(map(alive, children)), 20)
 
 
 def test_a_host_that_is_sent_elsewhere_is_the_one_of_that_process(host: PlugInHost) -> None:
