@@ -6,6 +6,7 @@ assignor depends on these orders, and some on the order in which a Java hash tab
 """
 
 from collections.abc import Callable, Hashable, Iterable
+from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
@@ -76,6 +77,31 @@ def process_key(process_id: ProcessId) -> int:
     """Sort key of `UUID.compareTo`: both halves are signed numbers."""
     number = process_id.int
     return (number ^ (_SIGN_64 << 64)) ^ _SIGN_64
+
+
+class SignedUUID(UUID):
+    """A process id that is smaller or greater as `UUID.compareTo` says, beside a plain `UUID`, too. It equals, and
+    hashes as, the plain one of the same number."""
+
+    __slots__ = ()
+
+    def __lt__(self, other: object) -> bool:
+        return process_key(self) < process_key(other) if isinstance(other, UUID) else NotImplemented
+
+    def __le__(self, other: object) -> bool:
+        return process_key(self) <= process_key(other) if isinstance(other, UUID) else NotImplemented
+
+    def __gt__(self, other: object) -> bool:
+        return process_key(self) > process_key(other) if isinstance(other, UUID) else NotImplemented
+
+    def __ge__(self, other: object) -> bool:
+        return process_key(self) >= process_key(other) if isinstance(other, UUID) else NotImplemented
+
+
+@lru_cache(maxsize=4096)
+def signed(process_id: ProcessId) -> SignedUUID:
+    """The process id as task assignors are given it."""
+    return SignedUUID(int=process_id.int)
 
 
 def process_hash(process_id: ProcessId) -> int:

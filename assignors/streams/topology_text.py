@@ -25,6 +25,7 @@ _SOURCE = re.compile(r"Source:\s+(\S+) \(topics: (?:\[(.*)\]|(.*))\)$")
 _PROCESSOR = re.compile(r"Processor:\s+(\S+) \(stores: \[(.*)\]\)$")
 _SINK = re.compile(r"Sink:\s+(\S+) \(topic: (.*)\)$")
 _REPARTITION = "-repartition"
+_TABLE = "KTABLE-SOURCE"
 
 
 class UnreadableTopology(ValueError):
@@ -34,7 +35,8 @@ class UnreadableTopology(ValueError):
 @dataclass(slots=True)
 class DescribedSubtopology:
     """What the text says of one subtopology. `pattern` is the regular expression of a source that names no topics;
-    `fed` gives per store the topics that reach its processor directly."""
+    `fed` gives per store the topics that reach its processor directly; `tables` are the stores of processors that are
+    called as the DSL calls a table that it reads from a topic."""
 
     number: int
     topology: str
@@ -44,6 +46,7 @@ class DescribedSubtopology:
     sinks: list[str] = field(default_factory=list)
     stores: list[str] = field(default_factory=list)
     fed: dict[str, list[str]] = field(default_factory=dict)
+    tables: set[str] = field(default_factory=set)
 
 
 def parse_topology(text: str) -> list[DescribedSubtopology]:
@@ -84,6 +87,8 @@ class _Nodes:
         elif match := _PROCESSOR.match(words):
             self._stores = _listed(match[2])
             part.stores += self._stores
+            if match[1].startswith(_TABLE):
+                part.tables.update(self._stores)
         elif match := _SINK.match(words):
             self._stores = []
             part.sinks.append(match[2])

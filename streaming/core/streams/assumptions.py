@@ -59,7 +59,7 @@ class Assumptions:
             for number, other in enumerate(options):
                 if number == choice[at]:
                     continue
-                if order if other.caught_up == now.caught_up else sets and other.first:
+                if order if other.ranks == now.ranks else sets and other.first:
                     yield (*choice[:at], number, *choice[at + 1 :])
 
     def all_choices(self) -> Iterator[Choice]:

@@ -8,6 +8,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, 
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.streams.bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
 
 OWN_ASSIGNOR = "an assignor of the application's own"
 LEADER = looks("The leader's process computes the assignment: the group's page names it, with its host.")
@@ -20,7 +21,8 @@ TWO_ACTIVES = Rule(
     wrong="Two threads of a Streams application were given the same task to run.",
     severity=Severity.CRITICAL,
     needs_every_generation=False,
-    issues=("KAFKA-8649",),
+    issues=(TASKS_OF_A_MATE.issue,),
+    issues_fit=False,
     meaning="Every task is run by one thread at most, and every partition is given to one thread at most.",
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
@@ -58,11 +60,7 @@ TAKEN_EARLY = Rule(
     alert="KafkaStreamsPartitionTakenEarly",
     wrong="A thread was given a partition that another thread still owned.",
     severity=Severity.CRITICAL,
-    issues=(
-        "KAFKA-12984",
-        "KAFKA-13406",
-        "KAFKA-14639",
-    ),
+    recurs=True,
     meaning="A leader gives no thread a partition that another one reports as its own: the owner gives it up first.",
     exceptions=("the report is of an older generation",),
     confirm=(GROUP_RECORD, MEMBERS),
@@ -70,9 +68,13 @@ TAKEN_EARLY = Rule(
         looks(
             "Records of the partition may have been handled twice, from the rebalance on until the owner gave it up."
         ),
+        looks(
+            "A single one is over when the owner has given the partition up, a second later: it is history, and people "
+            "are notified only of one that lasts, or when a third generation within an hour does it."
+        ),
         RELEASES,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
+    resolves="With the next generation in which it is not so; after a third within an hour, an hour after the last.",
 )
 HAND_OVER_UNTOLD = Rule(
     code="STREAMS-S04",
@@ -114,7 +116,6 @@ STANDBY_WITHOUT_STATE = Rule(
     alert="KafkaStreamsStandbyWithoutState",
     wrong="A process keeps a copy of a Streams task that has no state.",
     severity=Severity.HIGH,
-    issues=("KAFKA-10263",),
     meaning="Only tasks of sub-topologies with a store have copies.",
     exceptions=("a leader up to 2.5",),
     confirm=(GROUP_RECORD, MEMBERS),
@@ -130,7 +131,6 @@ OFFSET_SUMS = Rule(
     alert="KafkaStreamsOffsetSumsWrong",
     wrong="Threads of a Streams application report state that cannot be.",
     severity=Severity.MEDIUM,
-    issues=("KAFKA-10319",),
     meaning="One thread at most says that it runs a task, and no thread reports an unknown sum.",
     exceptions=("a report of an older generation",),
     confirm=(GROUP_RECORD, MEMBERS),
@@ -146,7 +146,8 @@ HOST_MAPS = Rule(
     alert="KafkaStreamsHostMapsWrong",
     wrong="Threads of a Streams application do not agree where tasks are served.",
     severity=Severity.MEDIUM,
-    issues=("KAFKA-9568",),
+    issues=(OLD_ENDPOINT.issue,),
+    issues_fit=False,
     meaning="All threads get the same host maps, with the application.server of every process, each of which is "
     "set once.",
     exceptions=("processes without an application.server",),
@@ -185,10 +186,8 @@ VERSIONS = Rule(
     alert="KafkaStreamsVersionsDiffer",
     wrong="A leader of a Streams group wrote another version than all threads can read.",
     severity=Severity.LOW,
-    issues=(
-        "KAFKA-9053",
-        "KAFKA-8649",
-    ),
+    issues=(OWN_NEWEST_VERSION.issue, TASKS_OF_A_MATE.issue),
+    issues_fit=False,
     meaning="Assignments have the least version that a member uses, and name the least that a member supports.",
     exceptions=("a rolling upgrade: members use different versions",),
     confirm=(GROUP_RECORD, MEMBERS),
@@ -202,18 +201,23 @@ ERROR_ASSIGNMENT = Rule(
     wrong="The leader of a Streams group handed out an error instead of tasks.",
     severity=Severity.CRITICAL,
     needs_every_generation=False,
-    issues=("KAFKA-10689",),
+    for_ms=0,
     meaning="Assignments carry no error code.",
-    exceptions=("an intended shutdown of the application",),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Code 1: a source topic is missing. Code 3: the assignment failed; the leader's log has the exception."),
+        looks(
+            "Code 4: a thread asked for the shutdown of the whole application, because its handler of uncaught "
+            "exceptions answered `SHUTDOWN_APPLICATION`. The message names the thread and its host: that process's log "
+            "has the exception."
+        ),
         looks(
             "The threads of all processes end: nothing is handled until the cause is gone and the processes are "
             "started again."
         ),
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
+    resolves="With the next generation without an error, or when all threads have left the group: then nobody handles "
+    "anything until processes are started again.",
 )
 TASK_SHAPE = Rule(
     code="STREAMS-S27",
@@ -221,7 +225,9 @@ TASK_SHAPE = Rule(
     alert="KafkaStreamsTaskShapeWrong",
     wrong="A Streams thread was given partitions that do not fit its tasks.",
     severity=Severity.CRITICAL,
-    meaning="Each given partition has a task, and the number of its task.",
+    meaning="Each given partition has a task, and the number of its task. All tasks of a sub-topology read the same "
+    "topics, and a copy has the partitions of its task.",
+    exceptions=("a source topic with fewer partitions",),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The thread fails when it reads the assignment: see its log."),
@@ -272,11 +278,14 @@ PLUG_IN_FAILED = Rule(
     alert="KafkaRebalanceMonitorPlugInFailed",
     wrong="The monitor could not use the task assignor that it was given for a Streams application.",
     severity=Severity.MEDIUM,
-    meaning="The plug-in answers each call in its time and its memory, with an assignment that Kafka's validation "
-    "accepts, and with the same one whatever the order of Python's sets.",
+    meaning="The plug-in answers each call in its time, memory and number of processes, with an assignment that "
+    "Kafka's validation accepts, and with the same one whatever the order of Python's sets.",
     confirm=(GROUP_RECORD,),
     advice=(
-        looks("The message says what the plug-in did; the monitor's log has the last lines that it printed."),
+        looks(
+            "The message says what the plug-in did, and for how long it is paused; the monitor's log has the last "
+            "lines that it printed."
+        ),
         looks("Run `rebalance-monitor config check`: it loads every plug-in of the configuration."),
         looks("The application runs on: its generations are committed as `not_judged` until the plug-in answers."),
     ),

@@ -5,6 +5,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, 
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
 from rebalance_monitor.streaming.core.streams.catalogue import LEADER, OWN_ASSIGNOR
 
 _OTHER_LEADER = "another leader"
@@ -33,7 +34,7 @@ NO_PROGRESS = Rule(
     alert="KafkaStreamsProbingDoesNotConverge",
     wrong="A Streams application goes on rebalancing without getting nearer to its target assignment.",
     severity=Severity.HIGH,
-    issues=("KAFKA-10455",),
+    issues=(IGNORED_REJOINS.issue,),
     issues_fit=False,
     meaning="After ceil(tasks * copies / warm-ups) + 2 probing rebalances of the same members every task is "
     "where it shall be.",

@@ -4,6 +4,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, 
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
 from rebalance_monitor.streaming.core.streams.catalogue import LEADER, OWN_ASSIGNOR, RELEASES
 
 _SETTINGS = looks("Compare `clusters[].streams` of the monitor's configuration with the leader's configuration.")
@@ -53,12 +54,6 @@ BEHIND_ACTIVE = Rule(
     alert="KafkaStreamsTaskFarBehind",
     wrong="A Streams task was given to a process that lacks its state, although another process has it.",
     severity=Severity.HIGH,
-    issues=(
-        "KAFKA-13600",
-        "KAFKA-10287",
-        "KAFKA-10319",
-        "KAFKA-10085",
-    ),
     meaning="A task with state runs on a process that is caught up, or on the one that lags least.",
     exceptions=(
         "the leader could not read end offsets",
@@ -92,7 +87,6 @@ UNEVEN_ACTIVES = Rule(
     alert="KafkaStreamsUnevenTasks",
     wrong="The tasks of a Streams application are not evenly shared by its processes.",
     severity=Severity.MEDIUM,
-    issues=("KAFKA-9173",),
     meaning="Once nothing moves any more, active tasks per thread differ by one at most between processes.",
     exceptions=(
         _MOVING,
@@ -139,7 +133,6 @@ UNEVEN_THREADS = Rule(
     alert="KafkaStreamsUnevenThreads",
     wrong="The tasks of one Streams process are not evenly shared by its threads.",
     severity=Severity.MEDIUM,
-    issues=("KAFKA-12959",),
     meaning="Within a process, tasks per thread differ by one at most, with copies and without.",
     exceptions=(
         "tasks change hands",
@@ -155,7 +148,6 @@ UNSTICKY_THREAD = Rule(
     alert="KafkaStreamsTaskLeftItsThread",
     wrong="A Streams task moved to another thread of the same process without need.",
     severity=Severity.LOW,
-    issues=("KAFKA-10079",),
     meaning="A thread keeps the tasks that it has state of, as far as every thread gets its share.",
     exceptions=("a thread that has more than its share",),
     confirm=(GROUP_RECORD, MEMBERS),
@@ -171,7 +163,7 @@ NO_PROBING = Rule(
     alert="KafkaStreamsNoProbing",
     wrong="Copies of a Streams application warm up, and no rebalance will move the tasks to them.",
     severity=Severity.HIGH,
-    issues=("KAFKA-10455",),
+    issues=(IGNORED_REJOINS.issue,),
     issues_fit=False,
     meaning="While copies warm up, a probing rebalance is set.",
     exceptions=(OWN_ASSIGNOR,),
@@ -190,10 +182,14 @@ DEADLINE_CARRIER = Rule(
     code="STREAMS-S17",
     title="streams_deadline_misplaced",
     alert="KafkaStreamsDeadlineMisplaced",
-    wrong="The wrong threads of a Streams application have the deadline of the probing rebalance.",
+    wrong="The deadline of the probing rebalance of a Streams application is not the leader's, or on wrong threads.",
     severity=Severity.MEDIUM,
-    meaning="The first thread of the leader's process has the deadline, and no other.",
-    exceptions=(OWN_ASSIGNOR,),
+    meaning="The first thread of the leader's process has the deadline, and no other. It is the leader's time plus "
+    "`probing.rebalance.interval.ms`.",
+    exceptions=(
+        OWN_ASSIGNOR,
+        "the monitor does not know the interval: the leader's deadlines agree with each other",
+    ),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(LEADER,),
     resolves=NEXT_GENERATION_WITHOUT,

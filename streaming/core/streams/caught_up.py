@@ -16,6 +16,13 @@ an interval are tried, and the least E that the group's earlier records allow.
 Where samples of the end offsets bound E (`within`), only the sets of that interval are possible:
 
     400 + L < least E, most E <= 900 + L     {A, B} alone
+
+E is at least the largest sum. But where a source topic serves as changelog, E is the group's committed offset, which
+may be less (streams.md 3.6.1); and of a changelog that was made anew a process may report what the one before had. A
+process that reports more than E counts as one that holds nothing: its lag is E.
+
+    L < E < 400                          {A}             B and C lag as much as D: `beyond`
+    400 <= E < 900, E <= 400 + L         {A, C}          B lags as much as D
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,6 +32,7 @@ from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
+from rebalance_monitor.streaming.core.streams.topology import key_of
 
 FAR = 1 << 40
 """Farther behind than any acceptable lag that is tried."""
@@ -32,11 +40,18 @@ FAR = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """One caught-up set and an end offset that gives it; `first`: the first one listed of this set."""
+    """One caught-up set and an end offset that gives it; `first`: the first one listed of this set. `beyond`: the
+    processes that report more than this end offset."""
 
     caught_up: frozenset[ProcessId]
     end: int
     first: bool = True
+    beyond: frozenset[ProcessId] = frozenset()
+
+    @property
+    def ranks(self) -> tuple[frozenset[ProcessId], frozenset[ProcessId]]:
+        """What is alike of end offsets under which every process lags less than the same others."""
+        return self.caught_up, self.beyond
 
 
 Sums = Mapping[TaskId, Mapping[ProcessId, int]]
@@ -52,20 +67,23 @@ def sums_of(record: ObservedRecord) -> dict[TaskId, dict[ProcessId, int]]:
 
 
 def possible(
-    sums: Mapping[ProcessId, int], processes: Iterable[ProcessId], acceptable: int, floor: int
+    sums: Mapping[ProcessId, int], processes: Iterable[ProcessId], acceptable: int, floor: int, *, below: bool = False
 ) -> list[Possible]:
     """Every caught-up set of a task, the likeliest first: that of the least end offset that earlier records allow
-    (`floor`), then the others by rising end offset. An offset below a reported sum is not tried."""
+    (`floor`), then the others by rising end offset. `below`: it may be below reported sums, too."""
     levels = _levels(sums)
-    least = levels[0] if levels else 0
-    floor = max(floor, least)
-    ends = [floor, least, acceptable, acceptable + 1]
+    largest = levels[0] if levels else 0
+    floor = max(floor, largest)
+    ends = [floor, largest, acceptable, acceptable + 1]
     for level in levels:
         ends += [level + acceptable, level + acceptable + 1]
-    ends.append(max(least, acceptable) + acceptable + FAR)
+        if below:
+            ends += [max(level - 1, 0), level]
+    ends.append(max(largest, acceptable) + acceptable + FAR)
+    least = 0 if below else largest
     listed = dict.fromkeys((floor, *sorted(set(ends))))
     everybody = frozenset(processes)
-    return firsts(Possible(_caught_up(sums, everybody, acceptable, end), end) for end in listed if end >= least)
+    return firsts(_possible(sums, everybody, acceptable, end) for end in listed if end >= least)
 
 
 def within(
@@ -80,7 +98,7 @@ def within(
     everybody = frozenset(processes)
     turns = {acceptable + 1, *(level + acceptable + 1 for level in levels)}
     ends = sorted({least, *(end for end in turns if least < end <= bounds.most)})
-    return [Possible(_caught_up(sums, everybody, acceptable, end), end) for end in ends]
+    return [_possible(sums, everybody, acceptable, end) for end in ends]
 
 
 def _levels(sums: Mapping[ProcessId, int]) -> list[int]:
@@ -88,23 +106,39 @@ def _levels(sums: Mapping[ProcessId, int]) -> list[int]:
     return sorted({total for total in sums.values() if total >= 0}, reverse=True)
 
 
-def _caught_up(
-    sums: Mapping[ProcessId, int], everybody: frozenset[ProcessId], acceptable: int, end: int
-) -> frozenset[ProcessId]:
+def _possible(sums: Mapping[ProcessId, int], everybody: frozenset[ProcessId], acceptable: int, end: int) -> Possible:
+    beyond = frozenset(one for one, total in sums.items() if total > end)
     if end <= acceptable:
-        return everybody
-    running = {process for process, total in sums.items() if total == RUNNING}
-    return frozenset(running | {one for one, total in sums.items() if total >= 0 and end - total <= acceptable})
+        return Possible(everybody, end, beyond=beyond)
+    caught_up = frozenset(one for one, total in sums.items() if total == RUNNING or 0 <= end - total <= acceptable)
+    return Possible(caught_up, end, beyond=beyond)
+
+
+def lag_of(sums: Mapping[ProcessId, int], process: ProcessId, end: int) -> int:
+    """How far a process lags under this end offset, as the leader counts it (streams.md 3.6.2)."""
+    total = sums.get(process, 0)
+    return total if total < 0 else end if total > end else end - total
 
 
 def firsts(listed: Iterable[Possible]) -> list[Possible]:
     """The same, each set's first end offset marked."""
-    seen: set[frozenset[ProcessId]] = set()
+    seen = set()
     found = []
     for possible in listed:
-        found.append(replace(possible, first=possible.caught_up not in seen))
-        seen.add(possible.caught_up)
+        found.append(replace(possible, first=possible.ranks not in seen))
+        seen.add(possible.ranks)
     return found
+
+
+def for_order(options: Iterable[Possible]) -> list[Possible]:
+    """The same end offsets where nobody asks who is caught up."""
+    return firsts(replace(one, caught_up=frozenset(), beyond=frozenset()) for one in options)
+
+
+def below_sums(record: ObservedRecord, sums: Sums, bounds: Mapping[TaskId, EndBounds]) -> frozenset[TaskId]:
+    """Tasks whose end offset may be below what processes report of them."""
+    known = (task for task, its in bounds.items() if max(sums.get(task, {}).values(), default=0) > its.most)
+    return frozenset((*known, *(task for task in record.tasks if key_of(task) in record.from_sources)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +171,7 @@ def _runs(
         return active in possible.caught_up
     if active == placed.ideal:
         return True
-    return falls_back and _lag(possible, sums, active) < _lag(possible, sums, placed.ideal)
-
-
-def _lag(possible: Possible, sums: Mapping[ProcessId, int], process: ProcessId) -> int:
-    total = sums.get(process)
-    return possible.end if total is None else total if total < 0 else possible.end - total
+    return falls_back and lag_of(sums, active, possible.end) < lag_of(sums, placed.ideal, possible.end)
 
 
 def _copies(
@@ -160,9 +189,10 @@ def _copies(
     if len(new) > len(behind):
         return False
     # Of two that lag alike, the one whose id is the lower counts as nearer.
-    farthest = max((_lag(possible, sums, process) for process in behind), default=0)
+    farthest = max((lag_of(sums, process, possible.end) for process in behind), default=0)
     if any(
-        process not in caught_up and not (falls_back and _lag(possible, sums, process) <= farthest) for process in new
+        process not in caught_up and not (falls_back and lag_of(sums, process, possible.end) <= farthest)
+        for process in new
     ):
         return False
     if active == placed.ideal and copies == ideal and caught_up:

@@ -25,6 +25,19 @@ def store_names(text: str) -> dict[Key, frozenset[str]]:
         return {}
 
 
+@lru_cache(maxsize=64)
+def stores_read_directly(text: str, *, tables: bool) -> dict[Key, frozenset[str]]:
+    """The stores of each sub-topology that a processor right behind a source fills, of `tables` alone, by their names;
+    empty for a text that is no description of a topology."""
+    return {
+        (part.number, part.topology): frozenset(
+            store for store, topics in part.fed.items() if topics and (store in part.tables or not tables)
+        )
+        for part in _parts(text)
+        if not part.is_global
+    }
+
+
 def stores_by_part(text: str) -> dict[Key, bool]:
     """Whether each sub-topology has a store; empty for a text that is no description of a topology."""
     return {key: bool(names) for key, names in store_names(text).items()}

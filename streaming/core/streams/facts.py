@@ -12,13 +12,15 @@ from typing import TypeAlias
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import Era, era_of
-from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
 from rebalance_monitor.streaming.core.cluster.changelogs import CHANGELOG_SUFFIX, ChangelogEnds
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.streams.bugs import Bug
 from rebalance_monitor.streaming.core.streams.caught_up import sums_of
+from rebalance_monitor.streaming.core.streams.deadlines import WrongDeadline
 from rebalance_monitor.streaming.core.streams.described import store_names, stores_by_part
 from rebalance_monitor.streaming.core.streams.grading import Judged
 from rebalance_monitor.streaming.core.streams.hypotheses import releases
@@ -30,9 +32,6 @@ from rebalance_monitor.streaming.core.streams.topology import Key, SubtopologySe
 NAMED = 5
 """Tasks that a message names before it only counts them."""
 FIRST_WITH_NEXT = 7
-IGNORED_REJOINS: tuple[Release, Release] = ((2, 6), (2, 6, 1))
-"""KAFKA-10455: of leaders from the first of these releases on, before the second, coordinators may ignore that a thread
-joins again for a probing rebalance."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +40,16 @@ class Facts:
     last sample, empty where nobody asks brokers; `ends`: where its changelogs end by the last sample until `at_ms`, the
     record's time, where somebody asks how far the group has come; `sampled`: the same by samples of topics. `left`:
     reports of directories that may be left of another topology. `misfit`: why the configured topology is not this
-    application's."""
+    application's. `joined_ms`: when the join phase ended, by the coordinator's clock. `deadline`: what is wrong with
+    the time of the probing rebalance."""
 
     record: ObservedRecord
     judged: Judged
     settings: StreamsSettings
     here: Evidence
     at_ms: int = 0
+    joined_ms: int = 0
+    deadline: WrongDeadline | None = None
     misfit: str | None = None
     remembered: Mapping[TaskId, tuple[TopicPartition, ...]] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -140,11 +142,9 @@ class Facts:
         """The eras that the leader can be of; empty where it is older than all known ones."""
         return [era_of(release) for release in releases(self.settings, self.record)]
 
-    @property
-    def rejoins_may_be_ignored(self) -> bool:
-        """Whether the leader can be of a release with KAFKA-10455."""
-        first, fixed = IGNORED_REJOINS
-        return any(first <= release < fixed for release in releases(self.settings, self.record))
+    def may_have(self, bug: Bug) -> bool:
+        """Whether the leader can be of a release with this bug."""
+        return bug.may_be_in(releases(self.settings, self.record))
 
     @property
     def stable(self) -> bool:
@@ -248,8 +248,12 @@ def found(
     certainty: Certainty = Certainty.CERTAIN,
     member: str | None = None,
     evidence: tuple[Evidence, ...] = (),
+    looks_like: tuple[Bug, ...] = (),
 ) -> tuple[Finding, ...]:
-    """One finding about the group, or about one of its members."""
+    """One finding about the group, or about one of its members. `looks_like`: bugs with the same traces; those that the
+    leader's release cannot have are left out."""
+    bugs = ", ".join(bug.issue for bug in looks_like if facts.may_have(bug))
+    message = f"{message} (looks like {bugs})" if bugs else message
     subject = Subject("group", facts.record.group) if member is None else Subject("member", member)
     return (
         Finding(

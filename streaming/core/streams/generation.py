@@ -18,9 +18,8 @@ from rebalance_monitor.streaming.core.fold.published import (
 )
 from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
-from rebalance_monitor.streaming.core.incidents.of_every_group import OF_EVERY_GROUP
+from rebalance_monitor.streaming.core.incidents.of_every_group import OF_EVERY_GROUP, OUTLIVE_EMPTY
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
@@ -35,6 +34,7 @@ from rebalance_monitor.streaming.core.model.results import (
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
 from rebalance_monitor.streaming.core.streams.catalogue import PLUG_IN_FAILED, STREAMS_CONTESTED, STREAMS_UNDECODABLE
 from rebalance_monitor.streaming.core.streams.causes import asked_by, causes_of
+from rebalance_monitor.streaming.core.streams.deadlines import joined_at, with_deadline, wrong_deadline
 from rebalance_monitor.streaming.core.streams.described import misfit
 from rebalance_monitor.streaming.core.streams.facts import Facts
 from rebalance_monitor.streaming.core.streams.future import pooled
@@ -50,6 +50,7 @@ from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugI
 from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, written_until_ms
+from rebalance_monitor.streaming.core.streams.source_changelogs import from_sources
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 from rebalance_monitor.streaming.core.streams.topology import (
     Seen,
@@ -83,7 +84,7 @@ def judged(
     moment = view.moment(row.timestamp_ms, generation=body.generation)
     last = LastRecord(source, row.timestamp_ms)
     if not body.members:
-        over = frozenset(one.code for one in view.open().values()) - {MONITOR_ERROR.code}
+        over = frozenset(one.code for one in view.open().values()) - OUTLIVE_EMPTY
         return StreamsState(last=last, seen=state.seen), [Notice(moment=moment, evaluated=over)]
     here = Evidence(source=source)
     sightings = static_members.seen(state.sightings, body, row.timestamp_ms)
@@ -132,8 +133,12 @@ def judged(
     wrong = None if settings.topology is None else misfit(settings.topology, view.group, seen)
     if wrong is not None:
         settings = replace(settings, topology=None)
+    sources = from_sources(view.knowledge.topics, settings.topology, view.group, seen)
+    record = replace(record, from_sources=sources)
     counts = _counts(view, record, row.timestamp_ms)
     found = Judged(verdict=written_again.taken_over(state.first, body))
+    joined_ms = joined_at(body, row.timestamp_ms)
+    deadline = wrong_deadline(state.past.deadlines, record, joined_ms, row.timestamp_ms, settings.probing_interval_ms)
     if not again:
         until_ms = written_until_ms(row, view.waiting.head())
         racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms, until_ms)
@@ -145,6 +150,7 @@ def judged(
                 if again_found.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE):
                     found, record, seen, proved = again_found, less, less.seen, given_only(proved, threads)
         found = _with_fewer(_doubted(found, left), shrunk(state.seen, seen), counts)
+        found = with_deadline(found, deadline, settings, state.remembered)
         if written_again.first_may_be_missing(view.envelope, row):
             found = replace(found, verdict=written_again.not_the_first(found.verdict))
         outputs.append(_of_plug_in(view, settings, found, moment, here))
@@ -167,6 +173,8 @@ def judged(
         settings=settings,
         here=here,
         at_ms=row.timestamp_ms,
+        joined_ms=joined_ms,
+        deadline=deadline,
         misfit=wrong,
         remembered=tasks_of(state.seen),
         counts=counts,
@@ -226,7 +234,7 @@ def _judged(
 
 def _doubted(found: Judged, left: Leftovers) -> Judged:
     """The verdict where members report what may be of another topology, or of changelogs that are gone."""
-    if found.verdict.grade is not Grade.UNEXPLAINED or not left:
+    if found.verdict.grade is not Grade.UNEXPLAINED or found.certain or not left:
         return found
     text = (
         f"directories of {', '.join(sorted(left)[:3])} may be left of another topology, or of changelogs that are gone"

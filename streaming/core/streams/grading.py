@@ -26,7 +26,7 @@ NOT_KNOWN = {
 class Judged:
     """The verdict; where a hypothesis gives the record's answer, also that hypothesis, the answer, the
     roles, and under the high-availability assignor where each task with state is once nothing lags. `plugged`: the
-    plug-in that was run, with what went wrong."""
+    plug-in that was run, with what went wrong. `certain`: the verdict is the same whatever members report of state."""
 
     verdict: Verdict
     hypothesis: Hypothesis | None = None
@@ -34,6 +34,7 @@ class Judged:
     roles: Roles | None = None
     ideal: Mapping[TaskId, Place] | None = None
     plugged: PlugInRun | None = None
+    certain: bool = False
 
     def target(self) -> Mapping[TaskId, Place] | None:
         """Where the leader's target has the tasks with state; None where no answer is known."""

@@ -9,7 +9,8 @@ from collections import Counter
 from rebalance_monitor.assignors.java_order import sorted_names
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.results import Certainty, Severity
+from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
 from rebalance_monitor.streaming.core.streams.catalogue_placement import (
     BEHIND_ACTIVE,
     BEHIND_STANDBY,
@@ -24,7 +25,7 @@ from rebalance_monitor.streaming.core.streams.catalogue_placement import (
     UNEVEN_TOTAL,
     UNSTICKY_THREAD,
 )
-from rebalance_monitor.streaming.core.streams.caught_up import Possible, possible
+from rebalance_monitor.streaming.core.streams.caught_up import Possible, lag_of, possible
 from rebalance_monitor.streaming.core.streams.facts import OK, Facts, StreamsLaw, Violations, found, listed
 from rebalance_monitor.streaming.core.streams.topology import key_of
 
@@ -62,12 +63,12 @@ def _reported(facts: Facts) -> list[TaskId]:
 
 
 def _options(facts: Facts, task: TaskId, acceptable: int) -> list[Possible]:
-    return possible(facts.sums.get(task, {}), facts.processes, acceptable, 0)
+    below = key_of(task) in facts.record.from_sources
+    return possible(facts.sums.get(task, {}), facts.processes, acceptable, 0, below=below)
 
 
 def _lag(facts: Facts, task: TaskId, process: ProcessId, end: int) -> int:
-    total = facts.sums.get(task, {}).get(process)
-    return end if total is None else total if total < 0 else end - total
+    return lag_of(facts.sums.get(task, {}), process, end)
 
 
 def _behind_active(facts: Facts) -> Violations:
@@ -213,7 +214,7 @@ def _no_probing(facts: Facts) -> Violations:
         return None
     extras = _extras(facts, wanted)
     ignored = "; the leader may be of release 2.6.0, whose probing rebalances may not come even if they are set"
-    bug = f"{ignored} (KAFKA-10455)" if facts.rejoins_may_be_ignored else ""
+    bug = f"{ignored} ({IGNORED_REJOINS.issue})" if facts.may_have(IGNORED_REJOINS) else ""
     text = f"{extras} copies warm up, and no probing rebalance is set{bug}"
     return found(NO_PROBING, facts, text) if extras and not facts.times else OK
 
@@ -221,6 +222,10 @@ def _no_probing(facts: Facts) -> Violations:
 def _deadline_carrier(facts: Facts) -> Violations:
     if not facts.high_availability or facts.failed:
         return None
+    if facts.deadline is not None:
+        certainty = Certainty.CERTAIN if facts.deadline.sure else Certainty.LIKELY
+        severity = Severity.INFO if facts.deadline.guessed and not facts.deadline.sure else None
+        return found(DEADLINE_CARRIER, facts, facts.deadline.text, certainty=certainty, severity=severity)
     carriers = [thread for thread in facts.record.threads if (thread.next_rebalance_ms or 0) > 0]
     if not carriers:
         return OK

@@ -2,12 +2,14 @@
 S-22 to S-27)."""
 
 from collections import Counter, defaultdict
+from itertools import pairwise
 
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.members import SHUTDOWN_REQUESTED, host_info_of
-from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
+from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition, sorted_tasks
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.streams.bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
 from rebalance_monitor.streaming.core.streams.catalogue import (
     ACTIVE_AND_STANDBY,
     ERROR_ASSIGNMENT,
@@ -24,8 +26,10 @@ from rebalance_monitor.streaming.core.streams.catalogue import (
     VERSIONS,
 )
 from rebalance_monitor.streaming.core.streams.described import stores_by_part
+from rebalance_monitor.streaming.core.streams.error_answers import asking
 from rebalance_monitor.streaming.core.streams.facts import (
     FIRST_WITH_NEXT,
+    NAMED,
     OK,
     Facts,
     StreamsLaw,
@@ -45,9 +49,14 @@ def _two_actives(facts: Facts) -> Violations:
     places = Counter(part for thread in facts.record.threads for part in thread.given.partitions)
     twice = {task for task, count in counts.items() if count > 1}
     if twice:
-        return found(TWO_ACTIVES, facts, f"{listed(twice)} given to two threads at once")
+        text = f"{listed(twice)} given to two threads at once"
+        return found(TWO_ACTIVES, facts, text, looks_like=(TASKS_OF_A_MATE,) if _in_one_process(facts, twice) else ())
     shared = sorted(f"{topic}-{number}" for (topic, number), count in places.items() if count > 1)
     return found(TWO_ACTIVES, facts, f"partition {shared[0]} given to two threads at once") if shared else OK
+
+
+def _in_one_process(facts: Facts, tasks: set[TaskId]) -> bool:
+    return all(sum(task in held for held in facts.active.values()) == 1 for task in tasks)
 
 
 def _missing(facts: Facts) -> Violations:
@@ -100,10 +109,13 @@ def _hand_over_untold(facts: Facts) -> Violations:
     if facts.withheld and 0 not in facts.times:
         text = f"{listed(facts.withheld)} withheld until owners give them up, and no thread is to join again at once"
         return found(HAND_OVER_UNTOLD, facts, text)
-    if not facts.withheld and 0 in facts.times:
+    at_once = facts.times.count(0)
+    if at_once > len(facts.withheld):
         if not facts.built_in or facts.record.unread():
             return None
-        return found(HAND_OVER_UNTOLD, facts, "a thread is to join again at once, and no task is withheld")
+        withheld = f"{len(facts.withheld)} tasks are withheld" if facts.withheld else "no task is withheld"
+        threads = "a thread is" if at_once == 1 else f"{at_once} threads are"
+        return found(HAND_OVER_UNTOLD, facts, f"{threads} to join again at once, and {withheld}")
     return OK
 
 
@@ -162,7 +174,9 @@ def _host_maps(facts: Facts) -> Violations:
         return found(HOST_MAPS, facts, "threads were given different host maps")
     lacking = sorted(host for host in ends if host not in shown[0][0])
     if lacking:
-        return found(HOST_MAPS, facts, f"the host maps lack {lacking[0][0]}:{lacking[0][1]}")
+        text = f"the host maps lack {lacking[0][0]}:{lacking[0][1]}"
+        static = any(thread.row.instance_id is not None for thread in facts.record.threads)
+        return found(HOST_MAPS, facts, text, looks_like=(OLD_ENDPOINT,) if static else ())
     return OK
 
 
@@ -206,10 +220,11 @@ def _versions(facts: Facts) -> Violations:
         version, common = thread.told.version, thread.told.commonly_supported
         if version != used:
             text = f"{thread.id} was given version {version}{_own(version, newest)}; members use {used} at least"
-            return found(VERSIONS, facts, text)
+            return found(VERSIONS, facts, text, looks_like=(OWN_NEWEST_VERSION,) if version == newest else ())
         if common != supported:
             text = f"{thread.id} was told that all members support version {common}{_own(common, newest)}"
-            return found(VERSIONS, facts, f"{text}; one supports {supported} at most")
+            text = f"{text}; one supports {supported} at most"
+            return found(VERSIONS, facts, text, looks_like=(TASKS_OF_A_MATE,) if common == newest else ())
     return OK
 
 
@@ -218,8 +233,15 @@ def _own(version: int, newest: int) -> str:
 
 
 def _error_assignment(facts: Facts) -> Violations:
-    codes = {thread.told.error for thread in facts.record.threads} - {0, SHUTDOWN_REQUESTED}
-    return found(ERROR_ASSIGNMENT, facts, f"the leader handed out error {max(codes)} and no tasks") if codes else OK
+    codes = {thread.told.error for thread in facts.record.threads} - {0}
+    if not codes:
+        return OK
+    if SHUTDOWN_REQUESTED not in codes:
+        return found(ERROR_ASSIGNMENT, facts, f"the leader handed out error {max(codes)} and no tasks")
+    names = [f"{one.id} ({one.row.client_host.lstrip('/')})" for one in asking(facts.record.threads)]
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    who = f"{', '.join(names[:NAMED])}{more} asked for it" if names else "no member asked for it"
+    return found(ERROR_ASSIGNMENT, facts, f"the leader ordered the shutdown of the whole application: {who}")
 
 
 def _topology(facts: Facts) -> Violations:
@@ -237,6 +259,25 @@ def _task_shape(facts: Facts) -> Violations:
         if odd:
             (topic, number), task = odd[0]
             return found(TASK_SHAPE, facts, f"{thread.id} was given {topic}-{number} as a partition of task {task}")
+    return _other_topics(facts)
+
+
+def _other_topics(facts: Facts) -> Violations:
+    """A task reads every topic of its sub-topology that has so many partitions. So does each of its copies."""
+    topics: dict[TaskId, frozenset[str]] = {}
+    for thread in facts.record.threads:
+        for (topic, _), task in thread.pairs:
+            topics[task] = topics.get(task, frozenset()) | {topic}
+    for thread in facts.record.threads:
+        for task, partitions in thread.standby.items():
+            read = frozenset(topic for topic, _ in partitions)
+            if any(number != task.partition for _, number in partitions) or read != topics.setdefault(task, read):
+                names = ", ".join(f"{topic}-{number}" for topic, number in sorted(partitions)) or "no partition"
+                return found(TASK_SHAPE, facts, f"{thread.id} was given a copy of task {task} with {names}")
+    for task, later in pairwise(sorted_tasks(topics)):
+        more = topics[later] - topics[task] if key_of(task) == key_of(later) else ()
+        if more:
+            return found(TASK_SHAPE, facts, f"task {later} reads {min(more)}, task {task} of its sub-topology does not")
     return OK
 
 

@@ -63,7 +63,6 @@ class StreamsSession(QuietSession):
         self._sample_from_ms: int | None = None
 
     def last(self) -> LastRecord | None:
-        """The record judged last."""
         return self.state.last
 
     def shares(self, member: MemberRow) -> MemberShares:

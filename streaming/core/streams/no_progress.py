@@ -18,6 +18,7 @@ from itertools import pairwise
 from math import ceil
 
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity
+from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
 from rebalance_monitor.streaming.core.streams.catalogue_across import NO_PROGRESS
 from rebalance_monitor.streaming.core.streams.facts import OK, Facts, Violations, found
 from rebalance_monitor.streaming.core.streams.past import Pace, Past, Probing, bound_of, copy_sums
@@ -94,8 +95,8 @@ def _causes(
         least = min(behind[copy].behind for copy in apart)
         limit = "is not known" if acceptable is None else f"is {acceptable}"
         yield f"acceptable.recovery.lag ({limit}) is below the lag at which a copy stays ({least}; {_named(apart)})"
-    if probing.late and facts.rejoins_may_be_ignored:
-        yield f"KAFKA-10455: {probing.late} rebalances came long after the time that the leader had set"
+    if probing.late and facts.may_have(IGNORED_REJOINS):
+        yield f"{IGNORED_REJOINS.issue}: {probing.late} rebalances came long after the time that the leader had set"
 
 
 def _named(copies: list[str]) -> str:

@@ -18,13 +18,14 @@ from rebalance_monitor.streaming.core.model.streams_detail import (
 )
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.replica_racks import NO_RACKS, KnownRacks
-from rebalance_monitor.streaming.core.streams.topology import Seen, SubtopologySeen, key_of, tasks_of
+from rebalance_monitor.streaming.core.streams.topology import Key, Seen, SubtopologySeen, key_of, tasks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedRecord:
     """One record of a group, read. `tasks`: every task that is known, with its partitions; `owner`: the member that
-    says to own a partition; `racks`: what samples tell of the racks of replicas."""
+    says to own a partition; `racks`: what samples tell of the racks of replicas; `from_sources`: sub-topologies whose
+    changelog may be a source topic."""
 
     group: str
     leader: str | None
@@ -33,6 +34,7 @@ class ObservedRecord:
     tasks: Mapping[TaskId, tuple[TopicPartition, ...]]
     owner: Mapping[TopicPartition, str]
     racks: KnownRacks = NO_RACKS
+    from_sources: frozenset[Key] = frozenset()
 
     def processes(self) -> dict[ProcessId, list[StreamsThread]]:
         """Threads by process, in the record's order."""
@@ -56,7 +58,10 @@ class ObservedRecord:
         return active, copies
 
     def withheld(self) -> list[TaskId]:
-        """Tasks that nobody is to run in this generation, one of whose partitions somebody still owns."""
+        """Tasks that nobody is to run in this generation, one of whose partitions somebody still owns; none where the
+        leader handed out an error."""
+        if any(thread.told.error for thread in self.threads):
+            return []
         running = self.running()
         return sorted_tasks(
             task

@@ -7,6 +7,7 @@ from math import ceil
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.model.results import Source
+from rebalance_monitor.streaming.core.streams.deadlines import ToldDeadline, told
 from rebalance_monitor.streaming.core.streams.facts import Facts
 from rebalance_monitor.streaming.core.streams.leftovers import is_left
 
@@ -114,7 +115,7 @@ class Probing:
 class Past:
     """After the last record. `settled`: nothing changed hands, and no rebalance was due. `processes`: each thread's
     process. `runs`: where each task ran; `paths`: the places of each task with state since members last changed.
-    `won`: tasks that a process got because of its state."""
+    `won`: tasks that a process got because of its state. `deadlines`: what those of each leader tell of its clock."""
 
     settled: bool = False
     leader: str | None = None
@@ -122,6 +123,7 @@ class Past:
     runs: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     won: Mapping[str, Won] = field(default_factory=dict)
+    deadlines: Mapping[str, ToldDeadline] = field(default_factory=dict)
     probing: Probing = field(default_factory=Probing)
 
 
@@ -129,6 +131,7 @@ def after(past: Past, facts: Facts, source: Source) -> Past:
     """With this record."""
     processes = {thread.name: str(thread.process_id) for thread in facts.record.threads}
     same = processes == past.processes
+    surely_wrong = facts.deadline is not None and facts.deadline.sure
     runs = {str(task): str(process) for task, process in facts.runs.items()}
     return Past(
         settled=facts.stable,
@@ -137,6 +140,7 @@ def after(past: Past, facts: Facts, source: Source) -> Past:
         runs=runs,
         paths=_paths(past.paths if same else {}, facts),
         won=_won(past, facts, source),
+        deadlines=past.deadlines if surely_wrong else told(past.deadlines, facts.record, facts.joined_ms, facts.at_ms),
         probing=_probing(past.probing if same else Probing(), facts, source),
     )
 

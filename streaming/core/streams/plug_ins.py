@@ -39,6 +39,8 @@ class FailureKind(StrEnum):
     TIMED_OUT = "timed_out"
     EXITED = "exited"
     OUT_OF_MEMORY = "out_of_memory"
+    TOO_MANY_PROCESSES = "too_many_processes"
+    PRINTED_TOO_MUCH = "printed_too_much"
     NONSENSE = "nonsense"
     NOT_DETERMINISTIC = "not_deterministic"
     REFUSED = "refused"

@@ -189,15 +189,15 @@ class Difference:
 
 
 def difference(record: ObservedRecord, answer: LeaderAnswer) -> Difference:
-    """Between the record and an answer, thread by thread: partitions with their tasks, copies, the kind of the next
-    rebalance, version, error; and the host maps, which are the same for all threads."""
+    """Between the record and an answer, thread by thread: partitions with their tasks, copies with theirs, the kind of
+    the next rebalance, version, error; and the host maps, which are the same for all threads."""
     size, first = 0, ""
     for thread in record.threads:
         given = answer.assignments.get(thread.id)
         if given is None:
             return Difference(1, f"{thread.id} is no member")
         tasks = frozenset(zip(given.partitions, given.active, strict=True)) ^ frozenset(thread.pairs)
-        copies = given.standby.keys() ^ thread.standby.keys()
+        copies = _copies(given.standby) ^ _copies(thread.standby)
         other_time = thread.told.version >= FIRST_WITH_NEXT and (
             _kind(given.next_rebalance_ms) != _kind(thread.told.next_rebalance_ms)
         )
@@ -212,6 +212,10 @@ def difference(record: ObservedRecord, answer: LeaderAnswer) -> Difference:
         if thread.told.error == 0 and told != hosts:
             size, first = size + 1, first or "the host maps differ from the computed ones"
     return Difference(size, first)
+
+
+def _copies(standby: Mapping[TaskId, Sequence[TopicPartition]]) -> set[tuple[TaskId, frozenset[TopicPartition]]]:
+    return {(task, frozenset(partitions)) for task, partitions in standby.items()}
 
 
 def head_differs(given: MemberAssignment, thread: StreamsThread) -> int:

@@ -28,12 +28,16 @@ from rebalance_monitor.streaming.core.streams.topology import Key, Seen
 def changelogs_of(text: str | None, application: str) -> dict[Key, tuple[str, ...]]:
     """The changelog topics of each sub-topology that has stores, by the topology's text."""
     return {
-        (number, topology): tuple(
-            "-".join(part for part in (application, topology, store, "changelog") if part) for store in sorted(stores)
-        )
-        for (number, topology), stores in store_names(text or "").items()
+        key: tuple(changelog_of(application, key, store) for store in sorted(stores))
+        for key, stores in store_names(text or "").items()
         if stores
     }
+
+
+def changelog_of(application: str, key: Key, store: str) -> str:
+    """The changelog topic of a store, as Kafka Streams names it."""
+    _, topology = key
+    return "-".join(part for part in (application, topology, store, "changelog") if part)
 
 
 def bounds_by_task(

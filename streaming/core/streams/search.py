@@ -35,8 +35,10 @@ from rebalance_monitor.streaming.core.streams.assumptions import (
 from rebalance_monitor.streaming.core.streams.caught_up import (
     Placed,
     Possible,
+    below_sums,
     firsts,
     fits,
+    for_order,
     possible,
     sums_of,
     within,
@@ -116,6 +118,7 @@ class Search:
         # Where samples tell, the search begins with what they tell.
         self._floor = {**floor, **{task: max(floor.get(task, 0), its.least) for task, its in self._bounds.items()}}
         self._sums = sums_of(record)
+        self._below = below_sums(record, self._sums, self._bounds)
         self._processes = record.processes()
         most = MOST_RUNS if plugged is None else MOST_PLUG_IN_RUNS
         self._runs = self._more = max(runs_of(record, most, weight) // parts, FEWEST_RUNS)
@@ -212,10 +215,10 @@ class Search:
     def _space(self, frame: Frame) -> "Assumptions | None":
         """The assumptions about end offsets; None where no assumption can place the tasks as the record does."""
         tasks = [task for task in self._one.tasks if key_of(task) in frame.stateful]
-        configs = frame.configs
+        lag = frame.configs.acceptable_recovery_lag
         listed = [
             possible(
-                self._sums.get(task, {}), self._processes, configs.acceptable_recovery_lag, self._floor.get(task, 0)
+                self._sums.get(task, {}), self._processes, lag, self._floor.get(task, 0), below=task in self._below
             )
             for task in tasks
         ]
@@ -239,7 +242,7 @@ class Search:
         elif not by_lag:
             # No process is preferred for its lag, but each thread keeps what it lags least of first.
             ordered = not frame.blind and any(len(threads) > 1 for threads in self._processes.values())
-            listed = [_for_order(options) if ordered else options[:1] for options in listed]
+            listed = [for_order(options) if ordered else options[:1] for options in listed]
         return Assumptions(frame, tasks, listed, unpruned)
 
     def _placed(self, frame: Frame, tasks: Sequence[TaskId]) -> dict[TaskId, Placed] | None:
@@ -393,8 +396,3 @@ class Search:
             return False
         every = Assumptions(space.frame, space.tasks, options, options)
         return all(self.gives(every.hypothesis(choice)) for choice in every.all_choices())
-
-
-def _for_order(options: Sequence[Possible]) -> list[Possible]:
-    """The same end offsets where nobody asks who is caught up."""
-    return firsts(replace(one, caught_up=frozenset()) for one in options)

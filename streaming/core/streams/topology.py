@@ -205,9 +205,12 @@ def tasks_of(seen: Seen) -> dict[TaskId, tuple[TopicPartition, ...]]:
 
 
 def _shown(members: Iterable[StreamsThread]) -> Iterable[tuple[TopicPartition, TaskId]]:
-    """Partitions whose task a record names."""
-    for member in members:
+    """Partitions whose task a record names. Copies tell only of tasks that nobody runs."""
+    threads = tuple(members)
+    running = {task for member in threads for task in member.active}
+    given = {partition for member in threads for partition in member.given.partitions}
+    for member in threads:
         yield from member.pairs
         for task, partitions in member.standby.items():
-            for partition in partitions:
-                yield partition, task
+            if task not in running:
+                yield from ((partition, task) for partition in partitions if partition not in given)

@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.streams import future, plugged_verdict, rack_modes
+from rebalance_monitor.streaming.core.streams import error_answers, future, plugged_verdict, rack_modes
 from rebalance_monitor.streaming.core.streams.described import store_names
 from rebalance_monitor.streaming.core.streams.grading import (
     NOT_KNOWN,
@@ -62,6 +62,9 @@ def judge(
     earlier records; `bounds`: between which it lay by samples, of some tasks. `plug_ins` run the application's own
     assignor."""
     record = replace(record, threads=future.pooled(record.threads, newest_known(settings, record)))
+    by_code = None if _undescribed(record) else error_answers.judged(record.threads, releases(settings, record))
+    if by_code is not None:
+        return Judged(verdict=by_code, certain=True)
     why = _cannot(settings, record)
     if why is not None:
         return Judged(verdict=not_judged(*why))
@@ -190,9 +193,9 @@ def _cannot(settings: StreamsSettings, record: ObservedRecord) -> tuple[ReasonKi
     # A plug-in may find no assignment: then error 3 is the answer.
     if errors & ({INCOMPLETE_SOURCE_TOPICS} if plugged else {INCOMPLETE_SOURCE_TOPICS, ASSIGNMENT_ERROR}):
         return ReasonKind.CANNOT_RUN, f"the leader answered with error {max(errors)} instead of an assignment"
-    leader = next((thread for thread in record.threads if thread.id == record.leader), None)
-    if leader is not None and leader.said.latest_supported > NEWEST_VERSION:
-        text = f"the leader knows version {leader.said.latest_supported} of the payloads, which nobody has described"
+    newer = _undescribed(record)
+    if newer is not None:
+        text = f"the leader knows version {newer} of the payloads, which nobody has described"
         return ReasonKind.CANNOT_RUN, text
     unread = record.unread()
     if unread:
@@ -200,6 +203,13 @@ def _cannot(settings: StreamsSettings, record: ObservedRecord) -> tuple[ReasonKi
     if not record.tasks and not any(errors):
         return ReasonKind.TOPOLOGY_UNKNOWN, "no record has shown a task yet"
     return None
+
+
+def _undescribed(record: ObservedRecord) -> int | None:
+    """The newest version that the leader knows, if nobody has described it."""
+    leader = next((thread for thread in record.threads if thread.id == record.leader), None)
+    newest = NEWEST_VERSION if leader is None else leader.said.latest_supported
+    return newest if newest > NEWEST_VERSION else None
 
 
 def _missed(settings: StreamsSettings, record: ObservedRecord, remembered: Remembered, missed: Missed) -> Verdict:

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.model.results import Severity
-from tests.streaming.core.rules.builders import GROUP, START_MS, Story
+from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_streams_record import KNOWN, OWN, OWN_ASSIGNOR, THE_GROUP, Threads
 from tests.streaming.core.rules.streams import Thread, group
 
 C, H, M, L, INFO = Severity
-LATER_MS = START_MS + 600_000
 ANOTHER_LEADER = "another leader"
 OTHER_TOPICS = "topics or partitions changed"
 COME_AND_GO = "members come and go"
@@ -62,7 +61,7 @@ def stateless_swapped_under_another_assignor() -> Story:
 def probing(sum_: int, joined: str = "b1") -> Threads:
     """a runs both tasks, b shall run 1_1 and lags: one copy warms up."""
     return (
-        Thread(id="a1", active="1_0 1_1", owned="1_0 1_1", sums="1_0:-2 1_1:-2", generation=1, next_ms=LATER_MS),
+        Thread(id="a1", active="1_0 1_1", owned="1_0 1_1", sums="1_0:-2 1_1:-2", generation=1, probing=True),
         Thread(id=joined, standby="1_1", sums=f"1_1:{sum_}", generation=1),
     )
 
@@ -120,7 +119,7 @@ def nearer(left: int) -> Threads:
             owned=mine,
             sums=" ".join(f"{one}:-2" for one in sorted(a)),
             generation=1,
-            next_ms=LATER_MS if left else None,
+            probing=bool(left),
         ),
         Thread(
             id="b1",
@@ -144,7 +143,7 @@ def nearer_one_by_one() -> Story:
 def turn(owner: str, other: str = "b1") -> Threads:
     mine, others = ("1_0 1_2", "1_1") if owner == "a" else ("1_2", "1_0 1_1")
     return (
-        Thread(id="a1", active=mine, sums="1_2:-2", next_ms=LATER_MS),
+        Thread(id="a1", active=mine, sums="1_2:-2", probing=True),
         Thread(id=other, active=others, sums="1_1:-2"),
     )
 
@@ -168,7 +167,7 @@ def won(total: str, others: str = "") -> Story:
     """a is given 1_0 because it reports most of it, and then reports `total`."""
     threads = [
         (
-            Thread(id="a1", active="1_2", sums="1_0:49000 1_2:-2", next_ms=LATER_MS),
+            Thread(id="a1", active="1_2", sums="1_0:49000 1_2:-2", probing=True),
             Thread(id="b1", active="1_0 1_1", sums="1_0:-2 1_1:-2"),
             Thread(id="c1", active="1_3", sums="1_3:-2"),
         ),

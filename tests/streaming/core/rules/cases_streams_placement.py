@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from tests.streaming.core.rules.builders import START_MS, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_streams_record import KNOWN, ONE_COPY, OWN, OWN_ASSIGNOR, THE_GROUP, Threads
-from tests.streaming.core.rules.streams import Thread, group
+from tests.streaming.core.rules.streams import Thread, group, record
 
 C, H, M, L, INFO = Severity
 LATER_MS = START_MS + 600_000
@@ -210,6 +211,38 @@ def another_thread_has_the_deadline() -> Story:
     return group(OTHER_CARRIER, known=KNOWN)
 
 
+def _probing(*aheads_ms: int, known: StreamsSettings) -> Story:
+    """The leader's deadlines, each so much after the time of its record."""
+    story = group(known=known)
+    for ahead_ms in aheads_ms:
+        at_ms = story.now_ms + 5_000 + ahead_ms
+        record(story, Thread(id="a1", active="1_0", standby="1_1", next_ms=at_ms), Thread(id="b1", active="1_1"))
+    return story
+
+
+TEN_MINUTES = replace(KNOWN, probing_interval_ms=600_000)
+
+
+def half_the_interval() -> Story:
+    return _probing(300_000, known=TEN_MINUTES)
+
+
+def deadline_of_the_generation_before() -> Story:
+    return _probing(600_000, 595_000, known=TEN_MINUTES)
+
+
+def years_ago() -> Story:
+    return _probing(-START_MS - 4_000, known=KNOWN)
+
+
+def another_interval_than_before() -> Story:
+    return _probing(600_000, 900_000, known=KNOWN)
+
+
+def interval_that_nobody_says() -> Story:
+    return _probing(690_000, 690_000, known=KNOWN)
+
+
 def deadline_of_another_assignor() -> Story:
     return group(OTHER_CARRIER, known=OWN)
 
@@ -242,6 +275,20 @@ CASES: tuple[Case, ...] = (
     Broken(code="STREAMS-S16", story=no_probing, subjects=THE_GROUP, severity=H, says="1 copies warm up"),
     NearMiss(code="STREAMS-S16", exception=OWN_ASSIGNOR, story=no_probing_by_another_assignor),
     Broken(code="STREAMS-S17", story=another_thread_has_the_deadline, subjects=THE_GROUP, severity=M, says="b1"),
+    *(
+        Broken(code="STREAMS-S17", story=story, subjects=THE_GROUP, severity=M, says=says)
+        for story, says in (
+            (half_the_interval, "300 s earlier"),
+            (deadline_of_the_generation_before, "the time of the generation before"),
+            (years_ago, "earlier than the leader's time"),
+            (another_interval_than_before, "300 s later"),
+        )
+    ),
+    NearMiss(
+        code="STREAMS-S17",
+        exception="the monitor does not know the interval: the leader's deadlines agree with each other",
+        story=interval_that_nobody_says,
+    ),
     NearMiss(code="STREAMS-S17", exception=OWN_ASSIGNOR, story=deadline_of_another_assignor),
     Broken(code="STREAMS-S28", story=many_threads, subjects=THE_GROUP, severity=INFO, says="runs 4 tasks"),
     NearMiss(code="STREAMS-S28", exception=ON_THE_MOVE, story=moving),

@@ -181,8 +181,41 @@ def shutdown() -> Story:
     return group((Thread(id="a1", error=4, told_error=4), Thread(id="b1", told_error=4)), known=KNOWN)
 
 
+def nobody_asked() -> Story:
+    return group((Thread(id="a1", told_error=4), Thread(id="b1", told_error=4)), known=KNOWN)
+
+
 def more_partitions_than_tasks() -> Story:
     return group((Thread(id="a1", active="x-0 x-1", tasks="0_0"), Thread(id="b1", active="0_1")), known=KNOWN)
+
+
+NO_TEXT = replace(ONE_COPY, topology=None)
+
+
+def copy_of_another_topic() -> Story:
+    threads = (
+        Thread(id="a1", active="x-0", tasks="0_0", standby="x-1", copied="0_1"),
+        Thread(id="b1", active="x-1", tasks="0_1", standby="0_0"),
+    )
+    return group(threads, known=NO_TEXT)
+
+
+def copy_of_another_number() -> Story:
+    threads = (
+        Thread(id="a1", active="0_0", standby="0_1"),
+        Thread(id="b1", active="0_1", standby="t0-1", copied="0_0"),
+    )
+    return group(threads, known=NO_TEXT)
+
+
+def topics_of_the_second_task_alone() -> Story:
+    threads = (Thread(id="a1", active="0_0"), Thread(id="b1", active="t0-1 x-1", tasks="0_1 0_1"))
+    return group(threads, known=NO_TEXT)
+
+
+def topic_with_one_partition() -> Story:
+    threads = (Thread(id="a1", active="t0-0 x-0", tasks="0_0 0_0"), Thread(id="b1", active="0_1"))
+    return group(threads, known=NO_TEXT)
 
 
 def another_applications_text() -> Story:
@@ -226,8 +259,31 @@ CASES: tuple[Case, ...] = (
     Broken(code="STREAMS-S25", story=wrong_version, subjects=THE_GROUP, severity=L, says="version 10"),
     NearMiss(code="STREAMS-S25", exception="a rolling upgrade: members use different versions", story=rolling_upgrade),
     Broken(code="STREAMS-S26", story=error, subjects=THE_GROUP, severity=C, says="error 3"),
-    NearMiss(code="STREAMS-S26", exception="an intended shutdown of the application", story=shutdown),
+    Broken(code="STREAMS-S26", story=shutdown, subjects=THE_GROUP, severity=C, says="a1 (10.0.0.1) asked for it"),
+    Broken(code="STREAMS-S26", story=nobody_asked, subjects=THE_GROUP, severity=C, says="no member asked for it"),
     Broken(code="STREAMS-S27", story=more_partitions_than_tasks, subjects=THE_GROUP, severity=C, says="2 partitions"),
+    Broken(
+        code="STREAMS-S27",
+        story=copy_of_another_topic,
+        subjects=THE_GROUP,
+        severity=C,
+        says="b1 was given a copy of task 0_0 with t0-0",
+    ),
+    Broken(
+        code="STREAMS-S27",
+        story=copy_of_another_number,
+        subjects=THE_GROUP,
+        severity=C,
+        says="b1 was given a copy of task 0_0 with t0-1",
+    ),
+    Broken(
+        code="STREAMS-S27",
+        story=topics_of_the_second_task_alone,
+        subjects=THE_GROUP,
+        severity=C,
+        says="task 0_1 reads x, task 0_0 of its sub-topology does not",
+    ),
+    NearMiss(code="STREAMS-S27", exception="a source topic with fewer partitions", story=topic_with_one_partition),
     Broken(
         code="STREAMS-S33",
         story=another_applications_text,

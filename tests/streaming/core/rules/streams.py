@@ -25,6 +25,7 @@ from rebalance_monitor.streaming.core.model.streams_settings import StreamsSetti
 from tests.streaming.core.rules.builders import GROUP, Story
 
 RUNS = -2
+PROBING_MS = 600_000
 
 
 def task(text: str) -> tuple[int, int]:
@@ -45,7 +46,8 @@ def place(text: str) -> tuple[str, int]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread:
     """One member. `sums`: `1_0:-2 1_1:500`. `owned` and `active` may name partitions (`x-1`); then `tasks` names the
-    task of each of `active`, in the order of topics and numbers. `next_ms`: 0 at once, None never."""
+    task of each of `active`, in the order of topics and numbers; `copied` does that of each of `standby`. `next_ms`: 0
+    at once, None never; `probing`: `PROBING_MS` after the record."""
 
     id: str
     active: str = ""
@@ -53,7 +55,9 @@ class Thread:
     owned: str = ""
     sums: str = ""
     tasks: str | None = None
+    copied: str | None = None
     next_ms: int | None = None
+    probing: bool = False
     process: str | None = None
     version: int = 11
     latest: int = 11
@@ -124,7 +128,10 @@ class Thread:
             version=self.told_version or self.version,
             commonly_supported=self.told_common or self.latest,
             active=named,
-            standby=tuple((task(one), (place(one),)) for one in self.standby.split()),
+            standby=tuple(
+                (task(name), (place(one),))
+                for name, one in zip((self.copied or self.standby).split(), self.standby.split(), strict=True)
+            ),
             topics=tuple((at, topic) for topic, at in numbers.items()),
             hosts=entries(self.hosts),
             standby_hosts=entries(self.standby_hosts),
@@ -172,7 +179,9 @@ def record(
         protocol="stream",
         leader=threads[0].id,
         state_ms=story.now_ms - join_ended_ms_ago,
-        members=tuple(one.member() for one in threads),
+        members=tuple(
+            (replace(one, next_ms=story.now_ms + PROBING_MS) if one.probing else one).member() for one in threads
+        ),
     )
     story.offsets_row(encode_group_metadata(value))
     return story

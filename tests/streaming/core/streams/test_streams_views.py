@@ -6,10 +6,10 @@ from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.core.streams.words import summary
 from tests.streaming.core.rules.builders import GROUP, Story, generations
-from tests.streaming.core.rules.cases_streams_across import LATER_MS, ONE_WARM_UP, never_nearer
-from tests.streaming.core.rules.cases_streams_placement import ONE_OF_TWO_COPIED, one_part_each
+from tests.streaming.core.rules.cases_streams_across import ONE_WARM_UP, never_nearer
+from tests.streaming.core.rules.cases_streams_placement import LATER_MS, ONE_OF_TWO_COPIED, one_part_each
 from tests.streaming.core.rules.cases_streams_record import ONE_COPY
-from tests.streaming.core.rules.streams import Thread, group
+from tests.streaming.core.rules.streams import PROBING_MS, Thread, group
 from tests.streaming.core.streams.test_sampled_ends import SampledLife
 
 
@@ -18,12 +18,13 @@ def details(story: Story) -> list[dict[str, Any]]:
 
 
 def test_moves_that_are_left_are_counted_and_timed() -> None:
-    *_, last = details(never_nearer())
+    story = never_nearer()
+    *_, last = details(story)
     assert last["progress"] == {
         "moves_left": 1,
         "rebalances": 1,
-        "not_before_ms": LATER_MS,
-        "next_ms": LATER_MS,
+        "not_before_ms": story.now_ms + PROBING_MS,
+        "next_ms": story.now_ms + PROBING_MS,
         "probed": 6,
         "stuck": 5,
     }
