@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lab.wire import FAMILIES
 from rebalance_monitor.schemas.consumer_protocol import decode_assignment, decode_subscription
 from rebalance_monitor.schemas.errors import SchemaError
 from rebalance_monitor.schemas.hand_written import HandWritten, exact_reader, reader
@@ -35,7 +36,6 @@ from rebalance_monitor.schemas.streams_subscription import (
 )
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
 from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
-from rebalance_monitor.streaming.calculator import FAMILIES
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "streams"
 # How many damaged payloads the fuzzing tries; the long profile sets it to 200,000 and more.

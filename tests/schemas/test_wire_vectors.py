@@ -1,4 +1,4 @@
-"""The wire families of the calculator against what Kafka's own classes answered, truncations and damage included."""
+"""The families of bytes against what Kafka's own classes answered, truncations and damage included."""
 
 import gzip
 import json
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_monitor.streaming.calculator import FAMILIES
+from lab.wire import FAMILIES
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 FILES = {

@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_monitor.assignors.consumer.model import NOT_SAID, ConsumerMember
+from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
+from rebalance_monitor.streaming.core.consumer.foreign_verdict import ForeignLeader, foreign_leader
 from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
@@ -15,17 +17,17 @@ from rebalance_monitor.streaming.core.model.settings import ClientLibrary
 
 RANGE, ROUNDROBIN = "range", "roundrobin"
 STICKY_ONES = (STICKY, COOPERATIVE_STICKY)
-KNOWN = (RANGE, ROUNDROBIN, *STICKY_ONES)
-"""Assignors whose laws are known, by the name in the record."""
+KNOWN = (RANGE, ROUNDROBIN, *STICKY_ONES, ROUND_ROBIN_ASSIGNER)
+"""Assignors whose laws are known, by the name in the record; all others are somebody's own (`own_assignors`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One answer under one of the `KNOWN` assignors.
+    """One answer of a leader.
 
     `given`: partitions by member id. `held`: what each member says to have held, empty under eager assignors without
     memory. `before`: the partitions of each member after the record before, by instance id or member id. `library`:
-    that of the leader's client, None if nobody can tell.
+    that of the leader's client, None if nobody can tell. `foreign`: where it surely is none of Kafka's own classes.
     """
 
     group: str
@@ -35,6 +37,7 @@ class Answer:
     held: Mapping[str, frozenset[TopicPartition]]
     before: Mapping[str, frozenset[str]]
     library: ClientLibrary | None
+    foreign: ForeignLeader | None
     evidence: Evidence
 
     @property
@@ -46,6 +49,19 @@ class Answer:
     def client_known(self) -> bool:
         """Whether the library is known."""
         return self.library is not None
+
+    @property
+    def dealt_to_all(self) -> bool:
+        """Whether the leader's library deals partitions whatever members subscribe to, and this is such an answer. How
+        many partitions topics have is taken from the answer itself."""
+        if self.foreign is None:
+            return False
+        counts: dict[str, int] = {}
+        for topic, number in (one for share in self.given.values() for one in share):
+            counts[topic] = max(counts.get(topic, 0), number + 1)
+        if sum(counts.values()) != sum(map(len, self.given.values())):
+            return False
+        return bool(self.foreign.fitting(self.given, {name: (frozenset(),) * count for name, count in counts.items()}))
 
     @property
     def mixed_statics(self) -> bool:
@@ -75,11 +91,8 @@ def answer_of(
     client_libraries: Mapping[str, ClientLibrary],
     read: ReadMembers | str | None = None,
 ) -> Answer | None:
-    """The answer in a record; None where it is of another assignor, or a member cannot be read. `read`: its members,
-    where they were read before."""
+    """The answer in a record; None where a member cannot be read. `read`: its members, where they were read before."""
     assignor = body.protocol or ""
-    if assignor not in KNOWN:
-        return None
     read = read_members(body) if read is None else read
     if isinstance(read, str):
         return None
@@ -91,6 +104,7 @@ def answer_of(
         held={member.id: frozenset(_held(member, assignor)) for member in read.members},
         before={name: frozenset(share) for name, share in before.items()},
         library=leaders_library(body, client_libraries),
+        foreign=foreign_leader(body, read.members),
         evidence=evidence,
     )
 

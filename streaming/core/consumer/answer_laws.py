@@ -6,7 +6,7 @@ the same finding.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
@@ -92,7 +92,11 @@ def _unsubscribed(answer: Answer) -> Iterator[Finding]:
         foreign = [one for one in answer.given[member.id] if one[0] not in topics]
         if foreign:
             text = f"{member.id} was given {_list(foreign)} without a subscription to the topic"
-            yield _found(UNSUBSCRIBED, answer, Subject("member", member.id), text)
+            found = _found(UNSUBSCRIBED, answer, Subject("member", member.id), text)
+            if answer.dealt_to_all:
+                text = f"{text}: the leader's library deals its own topics to all members"
+                found = replace(found, severity=Severity.INFO, message=text)
+            yield found
 
 
 def _taken_early(answer: Answer) -> Iterator[Finding]:
@@ -126,9 +130,10 @@ def _uneven_sticky(answer: Answer) -> Iterator[Finding]:
 
 
 def _uneven_roundrobin(answer: Answer) -> Iterator[Finding]:
-    """Libraries of other languages may pass over members where some are static, as kafka-python 3.0 does."""
+    """Libraries of other languages may pass over members where some are static, as kafka-python 3.0 does. kafka-go
+    begins each topic with the first member, so topics with few partitions add up on one."""
     foreign = answer.client_known and not answer.java
-    if answer.assignor == ROUNDROBIN and not (foreign and answer.mixed_statics):
+    if answer.assignor == ROUNDROBIN and not (foreign and answer.mixed_statics) and answer.foreign is None:
         yield from _uneven(UNEVEN_ROUNDROBIN, answer)
 
 

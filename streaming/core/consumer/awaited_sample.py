@@ -10,9 +10,9 @@ verdict that the samples so far do not support waits for one that was surely ask
 
 from collections.abc import Sequence
 
-from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import CLOCKS_APART_MS
+from rebalance_monitor.streaming.core.consumer.short_subscription import subscription_of
 from rebalance_monitor.streaming.core.consumer.topic_views import SAMPLE_AGE_MS
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.published import body_of
@@ -37,8 +37,8 @@ def asked_from_ms(head: Waiting, *, racks: bool) -> int:
     `racks`: the cluster has some; that of a dead broker is shown for a while."""
     # A record that was read later than so long after its time was surely written before.
     written_ms = min(head.arrived_ms, head.row.timestamp_ms + CLOCKS_APART_MS)
-    members = body_of(head.row).members
-    states_one = any(isinstance(one.subscription, ConsumerSubscription) and one.subscription.rack for one in members)
+    wanted = map(subscription_of, body_of(head.row).members)
+    states_one = any(one is not None and one.rack for one in wanted)
     return written_ms + (SAMPLE_AGE_MS if racks and states_one else METADATA_AGE_MS)
 
 

@@ -5,6 +5,8 @@ from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks, rejoins
 from rebalance_monitor.streaming.core.model.results import Severity
 
+EACH_TIME = "an assignor of somebody's own that does so in each generation: info"
+ON_PURPOSE = "the configuration says that the assignor does so"
 UNKNOWN_CLIENT = "a leader of an unknown client: info"
 _NOT_AN_ANSWER = (
     "the same generation was written again",
@@ -31,8 +33,9 @@ WITHOUT_OWNER = Rule(
         "partitions that change hands are held back",
         "the topic is gone",
         "only partitions that members kept show that it exists, and no sample does: info",
-        "an assignor of somebody's own",
-        UNKNOWN_CLIENT,
+        EACH_TIME,
+        ON_PURPOSE,
+        "a leader of an unknown client, and no sample shows the partition: info",
     ),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
@@ -57,7 +60,11 @@ UNSUBSCRIBED = Rule(
     severity=Severity.CRITICAL,
     needs_every_generation=False,
     meaning="No member receives a partition of a topic that its subscription does not name.",
-    exceptions=("an assignor of somebody's own", *_NOT_AN_ANSWER),
+    exceptions=(
+        EACH_TIME,
+        "a library that deals the leader's topics to all members: info",
+        *_NOT_AN_ANSWER,
+    ),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(_LEADER, _REPORT),
     resolves=NEXT_GENERATION_WITHOUT,
@@ -68,6 +75,7 @@ TAKEN_EARLY = Rule(
     alert="KafkaConsumerPartitionTakenEarly",
     wrong="A consumer was given a partition that another member still owned.",
     severity=Severity.CRITICAL,
+    recurs=True,
     needs_every_generation=False,
     issues=("KAFKA-12984", "KAFKA-13406", "KAFKA-14639"),
     meaning="A cooperative leader gives nobody a partition that another member reports as its own: the owner gives it "
@@ -78,9 +86,13 @@ TAKEN_EARLY = Rule(
         looks(
             "Records of the partition may have been handled twice, from the rebalance on until the owner gave it up."
         ),
+        looks(
+            "A single one is over when the owner has given the partition up, a second later: it is history, and people "
+            "are notified only of one that lasts, or when a third generation within an hour does it."
+        ),
         looks("Compare the clients' versions with those in which the issues below were corrected."),
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
+    resolves="With the next generation in which it is not so; after a third within an hour, an hour after the last.",
 )
 UNEVEN_STICKY = Rule(
     code="CONSUMER-C04",
@@ -211,7 +223,10 @@ CONSUMER_UNDECODABLE = Rule(
     severity=Severity.HIGH,
     needs_every_generation=False,
     meaning="Every member of a completed generation has a readable subscription and assignment.",
-    exceptions=("a member that is about to join has neither",),
+    exceptions=(
+        "a member that is about to join has neither",
+        "a subscription that ends behind its user data",
+    ),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Find the member's host in the message: its assignor writes bytes of its own."),
@@ -227,7 +242,7 @@ TWO_OWNERS = Rule(
     severity=Severity.CRITICAL,
     needs_every_generation=False,
     meaning="Every partition is given to one member at most (the other half of C-01).",
-    exceptions=("an assignor of somebody's own",),
+    exceptions=(EACH_TIME, ON_PURPOSE),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Both consumers handle the partition's records, and each commits over the other's offsets."),
@@ -258,6 +273,44 @@ CONTESTED = Rule(
     resolves="Half an hour after the last change.",
 )
 
+SHORT_SUBSCRIPTION = Rule(
+    code="CONSUMER-C15",
+    title="short_subscription",
+    alert="KafkaConsumerShortSubscription",
+    wrong="Members write subscriptions that end behind the user data.",
+    severity=Severity.INFO,
+    needs_every_generation=False,
+    meaning="A subscription of version 1 or later goes on behind its user data. kafka-go and @platformatic/kafka stop "
+    "there, and their leaders read such bytes. The group is judged as if the subscription had version 0.",
+    exceptions=("version 0 has nothing behind the user data",),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        looks("Nothing is broken as long as all members use this library."),
+        looks("Kafka's own client cannot lead such a group: keep it out, or change all members at once."),
+    ),
+    resolves="With the first generation in which no member writes such a subscription.",
+)
+
+NO_SUCH_PARTITION = Rule(
+    code="CONSUMER-C16",
+    title="no_such_partition",
+    alert="KafkaConsumerNoSuchPartition",
+    wrong="A consumer was given a partition that its topic does not have.",
+    severity=Severity.HIGH,
+    needs_every_generation=False,
+    meaning="An assignor that is not recomputed gives only partitions that samples around the record show.",
+    exceptions=("the topic has grown meanwhile", "no sample was taken after the record"),
+    confirm=(GROUP_RECORD, MEMBERS),
+    advice=(
+        _LEADER,
+        looks(
+            "Compare the partition with what the topic has.",
+            "kafka-topics.sh --bootstrap-server $BROKERS --describe --topic $TOPIC",
+        ),
+    ),
+    resolves=NEXT_GENERATION_WITHOUT,
+)
+
 RULES = (
     WITHOUT_OWNER,
     UNSUBSCRIBED,
@@ -273,4 +326,6 @@ RULES = (
     CONSUMER_UNDECODABLE,
     TWO_OWNERS,
     CONTESTED,
+    SHORT_SUBSCRIPTION,
+    NO_SUCH_PARTITION,
 )

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment
-from rebalance_monitor.streaming.core.consumer import unowned
-from rebalance_monitor.streaming.core.consumer.answer import KNOWN, Answer, answer_of
-from rebalance_monitor.streaming.core.consumer.answer_laws import ANSWER_LAWS
+from rebalance_monitor.streaming.core.consumer import presumed_client
+from rebalance_monitor.streaming.core.consumer.answer import answer_of
+from rebalance_monitor.streaming.core.consumer.answered import told_by
 from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
 from rebalance_monitor.streaming.core.consumer.laws import CONSUMER, ConsumerLaw
 from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
@@ -17,12 +17,10 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED, MissedMembers
 from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
 from rebalance_monitor.streaming.core.fold.state import LastRecord
-from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
-from rebalance_monitor.streaming.core.fold.written_again import first_may_be_missing, first_verdict
-from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
+from rebalance_monitor.streaming.core.fold.written_again import first_verdict
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
-from rebalance_monitor.streaming.core.incidents.transitions import Moment
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.incidents.of_every_group import OUTLIVE_EMPTY
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject, Verdict
 
 
@@ -42,10 +40,9 @@ def judged(
     moment = view.moment(row.timestamp_ms, generation=body.generation)
     last = LastRecord(source, row.timestamp_ms)
     if not body.members:
-        over = frozenset(one.code for one in view.open().values()) - {MONITOR_ERROR.code}
+        over = frozenset(one.code for one in view.open().values()) - OUTLIVE_EMPTY
         known = ConsumerState(last=last if body.protocol_type else None)
         return known, [Notice(moment=moment, evaluated=over)]
-    first = view.envelope.generation is None
     holds = {
         member.instance_id or member.member_id: tuple(
             f"{topic}-{number}" for topic, number in member.assignment.partitions
@@ -65,7 +62,7 @@ def judged(
         cause=_causes(view, state, holds, static_members.replaced(state.sightings, sightings), row),
     )
     outputs: list[Output] = [published]
-    waits = state.waits if again else Waits()
+    waits, habits = state.waits if again else Waits(), state.habits
     missed = NOBODY_MISSED
     if body.protocol_type == CONSUMER:
         asked, here = tuple(laws), Evidence(source=source)
@@ -76,17 +73,14 @@ def judged(
         missed = _missed(view, state, row)
         outputs.append(missing_members.still(view, missed, moment))
         answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries, read)
-        outdated = _outdated(body) or first_may_be_missing(view.envelope, row)
-        if not (again or (first and body.generation > 1)):
-            outputs += _answered(answer, body, moment, outdated=outdated)
-        if not again and answer is not None and not outdated:
-            timeouts = timeouts_of(view.settings, view.group, body)
-            before = state.waits if body.sampled is None else unowned.seen_again(state.waits)
-            waits = unowned.noted(before, answer, view.knowledge.topics, row.timestamp_ms, timeouts, source)
-        if not (again or outdated) and (answer is not None or body.protocol not in KNOWN):
-            outputs.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
+        if answer is not None and not again:
+            told = told_by(view, state, row, answer, moment)
+            outputs += told.notices
+            waits, habits = told.waits, told.habits
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))
     kept = state.first if again else first_verdict(body, source, verdict)
+    libraries = view.settings.client_libraries
+    answers = state.answers if again else presumed_client.noted(state.answers, body, verdict, libraries)
     since_ms = row.timestamp_ms if state.held_since_ms is None else state.held_since_ms
     after = ConsumerState(
         last=last,
@@ -97,6 +91,8 @@ def judged(
         sightings=sightings,
         missed=missed,
         first=kept,
+        answers=answers,
+        habits=habits,
     )
     return after, outputs
 
@@ -114,21 +110,6 @@ def _missed(view: GroupView, state: ConsumerState, row: Row) -> MissedMembers:
         at_ms=row.timestamp_ms,
         source=source_of(row),
     )
-
-
-def _answered(answer: Answer | None, body: GroupGeneration, moment: Moment, *, outdated: bool) -> Iterator[Notice]:
-    """What the laws of the assignor find. Nothing is said of an answer that cannot be read to its end. `outdated`: what
-    members subscribe to may be newer than what they were given."""
-    if answer is not None or body.protocol not in KNOWN:
-        asked = [law for law in ANSWER_LAWS if not (law.subscribed and outdated)]
-        found = () if answer is None else tuple(one for law in asked for one in law.broken(answer))
-        yield Notice(moment=moment, found=found, evaluated=frozenset(law.rule.code for law in asked))
-
-
-def _outdated(body: GroupGeneration) -> bool:
-    """Whether a member may have been given its share before it sent what is polled now: a static member that is
-    replaced keeps its share, and its group writes the same generation again, which a record shows by its number."""
-    return body.sampled is not None and any(member.instance_id is not None for member in body.members)
 
 
 def _causes(

@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
-from rebalance_monitor.streaming.core.consumer.catalogue import CONSUMER_UNDECODABLE, MIXED_CLIENTS
+from rebalance_monitor.streaming.core.consumer.catalogue import CONSUMER_UNDECODABLE, MIXED_CLIENTS, SHORT_SUBSCRIPTION
+from rebalance_monitor.streaming.core.consumer.read_members import left_out
+from rebalance_monitor.streaming.core.consumer.short_subscription import short_members, subscription_of
 from rebalance_monitor.streaming.core.fold.unreadable_members import unreadable_members
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -26,7 +27,28 @@ class ConsumerLaw:
 
 
 def _undecodable(_group: str, body: GroupGeneration, here: Evidence) -> Iterator[Finding]:
-    return unreadable_members(body, here, CONSUMER_UNDECODABLE)
+    """Members that were left out have no share; only Kafka's own assignors write an empty one for them."""
+    judged = tuple(
+        replace(member, subscription=subscription_of(member) or member.subscription)
+        for member in body.members
+        if not left_out(body, member)
+    )
+    return unreadable_members(replace(body, members=judged), here, CONSUMER_UNDECODABLE)
+
+
+def _short_subscription(group: str, body: GroupGeneration, here: Evidence) -> Iterator[Finding]:
+    """One finding of the group, whose text does not change with its members: it is said once."""
+    versions = sorted({one.version for one in map(subscription_of, short_members(body)) if one is not None})
+    if versions:
+        text = " and ".join(map(str, versions))
+        yield Finding(
+            rule=SHORT_SUBSCRIPTION,
+            severity=SHORT_SUBSCRIPTION.severity,
+            certainty=Certainty.CERTAIN,
+            subjects=(Subject("group", group),),
+            message=f"subscriptions of version {text} end behind the user data and are read as version 0",
+            evidence=(here,),
+        )
 
 
 def _mixed_clients(group: str, body: GroupGeneration, here: Evidence) -> Iterator[Finding]:
@@ -37,8 +59,9 @@ def _mixed_clients(group: str, body: GroupGeneration, here: Evidence) -> Iterato
     """
     members: dict[int, list[str]] = defaultdict(list)
     for member in body.members:
-        if isinstance(member.subscription, ConsumerSubscription) and member.subscription.version:
-            members[member.subscription.version].append(member.member_id)
+        subscription = subscription_of(member)
+        if subscription is not None and subscription.version:
+            members[subscription.version].append(member.member_id)
     if len(members) < 2:
         return
     told = " and ".join(f"in version {version} by {_several(members[version])}" for version in sorted(members))
@@ -57,4 +80,8 @@ def _several(names: Sequence[str]) -> str:
     return ", ".join(sorted(names)[:NAMED]) + rest
 
 
-LAWS = (ConsumerLaw(CONSUMER_UNDECODABLE, _undecodable), ConsumerLaw(MIXED_CLIENTS, _mixed_clients))
+LAWS = (
+    ConsumerLaw(CONSUMER_UNDECODABLE, _undecodable),
+    ConsumerLaw(MIXED_CLIENTS, _mixed_clients),
+    ConsumerLaw(SHORT_SUBSCRIPTION, _short_subscription),
+)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.consumer import awaited_sample, catalogue, unowned
+from rebalance_monitor.streaming.core.consumer import awaited_sample, catalogue, own_assignors, unowned
 from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
 from rebalance_monitor.streaming.core.consumer.generation import judged
 from rebalance_monitor.streaming.core.consumer.laws import LAWS, ConsumerLaw
@@ -65,7 +65,6 @@ class ConsumerSession(QuietSession):
         self._read: tuple[Source, ReadMembers | str] | None = None
 
     def last(self) -> LastRecord | None:
-        """The record judged last."""
         return self.state.last
 
     def shares(self, member: MemberRow) -> MemberShares:
@@ -73,7 +72,6 @@ class ConsumerSession(QuietSession):
         return shares_of(member)
 
     def begin_life(self) -> None:
-        """Nobody holds anything."""
         self.state = ConsumerState(last_join=self.state.last_join)
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
@@ -100,6 +98,7 @@ class ConsumerSession(QuietSession):
             return None
         if not (
             surely_rests_on_samples(topics, body_of(row), self._members(row))
+            or own_assignors.awaits_sample(topics, body_of(row).protocol, self._members(row), row.timestamp_ms)
             or awaited_sample.rests_on_samples(self._verdict(row))
         ):
             return None
@@ -131,7 +130,14 @@ class ConsumerSession(QuietSession):
         over = awaited_sample.none_will_come(knowledge, row.timestamp_ms)
         for at_ms in awaited_sample.times_of(row, self.view.waiting.head()):
             verdict = judge(
-                self.view.settings, knowledge.topics, body, at_ms, first=first, read=read, no_later_sample=over
+                self.view.settings,
+                knowledge.topics,
+                body,
+                at_ms,
+                first=first,
+                read=read,
+                no_later_sample=over,
+                answers=self.state.answers,
             )
             if verdict.grade is not Grade.UNEXPLAINED:
                 break
@@ -150,7 +156,6 @@ class ConsumerSession(QuietSession):
         return ()
 
     def nobody_left(self) -> None:
-        """Nobody holds anything."""
         self.state = replace(
             self.state, holds={}, held_since_ms=None, waits=Waits(), sightings={}, missed=MissedMembers()
         )
@@ -181,7 +186,6 @@ class ConsumerSession(QuietSession):
         return [Notice(moment=moment, found=(*found, *contested), evaluated=over), *told] if found or over else told
 
     def end(self, row: Row, *, historic: bool) -> None:
-        """Nobody holds anything."""
         self.begin_life()
 
     def stored(self) -> str | None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rebalance_monitor.streaming.core.consumer.own_assignors import Habits
+from rebalance_monitor.streaming.core.consumer.presumed_client import NO_ANSWERS, StickyAnswers
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
 from rebalance_monitor.streaming.core.fold.state import LastRecord
@@ -24,7 +26,8 @@ class ConsumerState:
     """`holds`: the partitions of each member after the last record; `held_since_ms`: the time of the first record since
     the group had no members, by the coordinator's clock. `waits`: what the last record left to be done. `sightings`:
     the processes of static members; `missed`: those that went and did not come back. `first`: the verdict on the newest
-    generation, in case it is written again."""
+    generation, in case it is written again. `answers`: what sticky leaders answered. `habits`: what an assignor that
+    nobody knows has shown."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -34,3 +37,5 @@ class ConsumerState:
     sightings: Sightings = field(default_factory=dict)
     missed: MissedMembers = field(default_factory=MissedMembers)
     first: FirstVerdict | None = None
+    answers: StickyAnswers = NO_ANSWERS
+    habits: Habits = field(default_factory=Habits)

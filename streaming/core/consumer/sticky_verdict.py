@@ -36,6 +36,10 @@ MOST_VIEWS = 24
 MOST_RUNS = 72
 """Runs of the assignor for them: each state in every era that may have written the record."""
 OTHER_SETS = "given other partitions than expected"
+PRESUMED = (
+    "likely, not certain: the record does not tell the leader's client, but Kafka's class gave the last answers; "
+    "client_libraries in the configuration tells"
+)
 OTHER_ORDER = Reason(
     ReasonKind.RELEASE_OR_CLIENT, "another release or a foreign client: same partitions in another order"
 )
@@ -51,9 +55,12 @@ def judge(
     current: TopicRacks,
     others: Iterator[TopicRacks],
     library: ClientLibrary | None,
+    *,
+    presumed: bool = False,
 ) -> Verdict:
     """The verdict on a generation of `sticky` or `cooperative-sticky`. `current` is what the last sample shows of the
-    topics, `others` what the leader may have known instead, `library` its client's (None: not known)."""
+    topics, `others` what the leader may have known instead, `library` its client's (None: not known). `presumed`: it is
+    likely Kafka's own client where its library is not known."""
     assignor = body.protocol or ""
     newest = _answer(assignor, members, current, NEWEST)
     expected = {name: ExpectedShare(assigned=ConsumerShare(newest.get(name, ()))) for name in observed}
@@ -68,7 +75,7 @@ def judge(
         text = f"foreign client: {library} chooses otherwise than Kafka's class, within the assignor's laws"
         reason = Reason(ReasonKind.FOREIGN_CLIENT, text)
         return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor, reason=reason)
-    if broken is None and library is None:
+    if broken is None and library is None and not presumed:
         text = (
             "the leader's client cannot be told from the record: a foreign one may choose so within the laws; "
             "client_libraries in the configuration tells"
@@ -78,6 +85,8 @@ def judge(
     other = next((name for name, share in observed.items() if set(newest.get(name, ())) != set(share)), "somebody")
     text = f"{other} was {OTHER_SETS}" + (f"; {broken}" if broken else "")
     reason = Reason(ReasonKind.OTHER_ANSWER, text)
+    if broken is None and library is None:
+        reason = Reason(ReasonKind.CLIENT_PRESUMED, f"{text}; {PRESUMED}")
     return Verdict(grade=Grade.UNEXPLAINED, assignor=assignor, reason=reason, expected=expected)
 
 

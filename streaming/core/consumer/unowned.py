@@ -31,6 +31,7 @@ from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, 
 
 MOST_WAITING = 1_000
 """Partitions of one group that are waited for at a time."""
+_ORDER = list(Certainty)
 CODES = frozenset({WITHOUT_OWNER.code, TRANSFER_UNFINISHED.code})
 
 
@@ -70,9 +71,15 @@ class Waits:
 
 
 def noted(
-    before: Waits, answer: Answer, history: TopicHistory, at_ms: int, timeouts: Timeouts, source: Source
+    before: Waits,
+    answer: Answer,
+    history: TopicHistory,
+    at_ms: int,
+    timeouts: Timeouts,
+    source: Source,
+    most: Certainty = Certainty.CERTAIN,
 ) -> Waits:
-    """What waits after this answer. A partition that waited already goes on to wait.
+    """What waits after this answer. A partition that waited already goes on to wait. `most`: how certain it may be.
 
     The member that has to give partitions up may handle what it holds until its rebalance time-out ends before it joins
     again, and the others have theirs from then on.
@@ -81,7 +88,8 @@ def noted(
     found: dict[str, Wait] = {}
     for partition, certainty, more_ms in islice(_without_owner(answer, history, at_ms), MOST_WAITING):
         key = shown(partition)
-        found[key] = before.partitions.get(key) or Wait(at_ms + patience_ms + more_ms, certainty, source)
+        sure = max(certainty, most, key=_ORDER.index)
+        found[key] = before.partitions.get(key) or Wait(at_ms + patience_ms + more_ms, sure, source)
     if not _lost_something(answer):
         return Waits(found)
     until_ms = at_ms + patience_ms + timeouts.rebalance_ms
@@ -125,28 +133,28 @@ def fired(waits: Waits, group: str, history: TopicHistory, at_ms: int) -> tuple[
 def _without_owner(
     answer: Answer, history: TopicHistory, at_ms: int
 ) -> Iterator[tuple[TopicPartition, Certainty, int]]:
-    """Partitions that nobody has and nobody reports, how sure it is that they exist, and the patience they need beside
-    the time-outs."""
+    """Partitions that nobody has and nobody still owns, how sure it is that they exist, and the patience they need
+    beside the time-outs. Only cooperative members go on with what they had: all others gave it up before they joined,
+    and report a former assignment."""
     given = {partition for share in answer.given.values() for partition in share}
-    reported = answer.claims().keys() | given
+    owned = answer.claims().keys() | given if answer.assignor == COOPERATIVE_STICKY else given
     topics = sorted({topic for member in answer.members for topic in member.topics})
     sample = topic_views.current(history, topics, at_ms)
-    known = Counter(topic for topic, _ in reported)
+    known = Counter(topic for topic, _ in owned)
     highest, highest_new = _highest(given), _highest(_new(answer))
     for topic in topics:
         if sample is not None and history.ever(topic):
             count, certainty, more_ms = len(sample.get(topic, ())), Certainty.CERTAIN, METADATA_MAX_AGE_MS
-            kept_from = count
+            surely = count
         else:
             certainty = Certainty.LIKELY if answer.assignor in STICKY_ONES else Certainty.CERTAIN
             count, more_ms = highest.get(topic, -1) + 1, 0
-            kept_from = highest_new.get(topic, -1)
+            surely = highest_new.get(topic, -1) if answer.client_known else 0
             if count - known[topic] > MOST_HOLES:  # any client may write any number
                 continue
         for number in range(count):
-            if (topic, number) not in reported:
-                sure = answer.client_known and number <= kept_from
-                yield (topic, number), certainty if sure else Certainty.POSSIBLE, more_ms
+            if (topic, number) not in owned:
+                yield (topic, number), certainty if number < surely else Certainty.POSSIBLE, more_ms
 
 
 def _new(answer: Answer) -> Iterator[TopicPartition]:
@@ -180,9 +188,8 @@ def _findings(waits: Mapping[str, Wait]) -> Iterator[Finding]:
     topics: dict[str, list[str]] = defaultdict(list)
     for key in sorted(waits, key=lambda key: (key.rpartition("-")[0], int(key.rpartition("-")[2]))):
         topics[key.rpartition("-")[0]].append(key)
-    order = list(Certainty)
     for topic, keys in topics.items():
-        certainty = max((waits[key].certainty for key in keys), key=order.index)
+        certainty = max((waits[key].certainty for key in keys), key=_ORDER.index)
         rest = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
         yield Finding(
             rule=WITHOUT_OWNER,

@@ -9,14 +9,18 @@ from dataclasses import replace
 from typing import assert_never
 
 from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember
+from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.consumer import guessed_counts, leaders_release, sticky_verdict, topic_views
+from rebalance_monitor.streaming.core.consumer.answer import KNOWN
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.foreign_orders import foreign_orders
+from rebalance_monitor.streaming.core.consumer.foreign_verdict import foreign_leader
 from rebalance_monitor.streaming.core.consumer.given_numbers import given_numbers
 from rebalance_monitor.streaming.core.consumer.leaders_release import Writers
+from rebalance_monitor.streaming.core.consumer.presumed_client import NO_ANSWERS, StickyAnswers, presumed_java
 from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
 from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
@@ -40,19 +44,21 @@ def judge(
     first: bool,
     read: ReadMembers | str | None = None,
     no_later_sample: bool = False,
+    answers: StickyAnswers = NO_ANSWERS,
 ) -> Verdict:
     """The verdict on one generation of a group that is not a Connect cluster.
 
     `history`: what samples showed of the topics. `first`: the first record of this life of the group. `read`: its
     members, where they were read before. `no_later_sample`: none was taken after the record, and none will be.
+    `answers`: those of sticky leaders before.
     """
     assignor = body.protocol
     if body.protocol_type != "consumer":
         return _not_judged(
             None, ReasonKind.ASSIGNOR_UNKNOWN, f"protocol type {body.protocol_type} has no known assignor"
         )
-    sticky, plain = (assignor or "") in KEEPING, PLAIN.get(assignor or "")
-    if plain is None and not sticky:
+    sticky = (assignor or "") in KEEPING
+    if (assignor or "") not in KNOWN:
         text = f"assignor {assignor} is not recomputed by this version"
         return _not_judged(assignor, ReasonKind.ASSIGNOR_UNKNOWN, text)
     read = read_members(body) if read is None else read
@@ -61,14 +67,7 @@ def judge(
     members, observed = read.members, read.given
     wanted = sorted({topic for member in members for topic in member.topics})
     current = topic_views.current(history, wanted, at_ms)
-    library = leaders_library(body, settings.client_libraries) if sticky else None
-    version = leaders_release.version_of(body)
-
-    def by(view: TopicRacks, others: Iterator[TopicRacks]) -> Verdict:
-        if plain is None:
-            return sticky_verdict.judge(body, members, observed, view, others, library)
-        return _judged(plain, members, observed, view, others, version)
-
+    by = _by_assignor(settings, body, read, answers)
     numbers = given_numbers(assignor or "", members, observed)
     racked = any(member.rack for member in members)
     verdict = None
@@ -97,9 +96,36 @@ def judge(
     return verdict
 
 
+def _by_assignor(
+    settings: ClusterSettings, body: GroupGeneration, read: ReadMembers, answers: StickyAnswers
+) -> Callable[[TopicRacks, Iterator[TopicRacks]], Verdict]:
+    """The verdict by what the leader may have known of the topics: first this, then others."""
+    members, observed = read.members, read.given
+    if body.protocol in KEEPING:
+        library = leaders_library(body, settings.client_libraries)
+        presumed = library is None and presumed_java(body, answers, settings.client_libraries)
+        return lambda view, others: sticky_verdict.judge(
+            body, members, observed, view, others, library, presumed=presumed
+        )
+    plain, version = PLAIN.get(body.protocol or ""), leaders_release.version_of(body)
+    foreign = foreign_leader(body, members)
+
+    def by(view: TopicRacks, others: Iterator[TopicRacks]) -> Verdict:
+        if foreign is None:
+            assert plain is not None
+            return _judged(plain, members, observed, view, others, version)
+        known = list(others)
+        verdict = foreign.judge(observed, view, known)
+        if plain is None or verdict.grade is not Grade.UNEXPLAINED:
+            return verdict
+        return _judged(plain, members, observed, view, iter(known), version)
+
+    return by
+
+
 def surely_rests_on_samples(history: TopicHistory, body: GroupGeneration, read: ReadMembers | str) -> bool:
     """Whether a later sample may make another verdict of it, told without a run of the assignor. False: not known."""
-    if body.protocol_type != "consumer" or body.protocol not in PLAIN or isinstance(read, str):
+    if body.protocol_type != "consumer" or body.protocol not in (*PLAIN, ROUND_ROBIN_ASSIGNER) or isinstance(read, str):
         return False
     wanted = {topic for member in read.members for topic in member.topics}
     given = {topic for share in read.given.values() for topic, _ in share}

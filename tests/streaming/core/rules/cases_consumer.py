@@ -1,8 +1,12 @@
-"""Cases of the laws about a consumer leader's answer: CONSUMER-C02 to C08, C10, C11 and C13."""
+"""Cases of the laws about a consumer leader's answer: CONSUMER-C02 to C08, C10, C11, C13, C15 and C16."""
 
 from dataclasses import replace
 
+from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
+from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
+from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.settings import OwnAssignor
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.consumers import Consumer, group, record, shares
@@ -13,6 +17,8 @@ THE_GROUP = f"group {GROUP}"
 EVEN = shares(m1="a-0 a-1", m2="a-2 a-3")
 UNEVEN = shares(m1="a-0 a-1 a-2", m2="a-3")
 UNKNOWN_CLIENT = "a leader of an unknown client: info"
+EACH_TIME = "an assignor of somebody's own that does so in each generation: info"
+ON_PURPOSE = "the configuration says that the assignor does so"
 WRITTEN_AGAIN = "the same generation was written again"
 CONVERTED = "the first record of a group that another protocol may have assigned"
 
@@ -44,12 +50,44 @@ def unsubscribed_after_a_conversion() -> Story:
     return record(story, ROUNDROBIN, Consumer(id="m1", given="a-0 b-0"))
 
 
+def unsubscribed_for_once_under_another_assignor() -> Story:
+    before = (Consumer(id="m1", given="a-0"), Consumer(id="m2", topics="a b", given="a-1 b-0"))
+    after = (Consumer(id="m1", given="a-0 b-0"), Consumer(id="m2", topics="a b", given="a-1"))
+    return group("pinned", before, after)
+
+
+def unsubscribed_in_kafkajs() -> Story:
+    """m1 leads and subscribes to both topics; all of them are dealt to both members."""
+    return group(
+        ROUND_ROBIN_ASSIGNER,
+        (Consumer(id="m1", topics="a b", given="a-0 b-0", version=0), Consumer(id="m2", given="a-1 b-1", version=0)),
+    )
+
+
+def unsubscribed_and_not_as_kafkajs_deals() -> Story:
+    return group(
+        ROUND_ROBIN_ASSIGNER,
+        (Consumer(id="m1", topics="a b", given="a-1 b-0", version=0), Consumer(id="m2", given="a-0 b-1", version=0)),
+    )
+
+
 def two_owners() -> Story:
     return group(ROUNDROBIN, shares(m1="a-0 a-1", m2="a-1 a-2"))
 
 
 def two_owners_under_another_assignor() -> Story:
-    return group("broadcast", shares(m1="a-0 a-1", m2="a-0 a-1"))
+    shared = shares(m1="a-0 a-1", m2="a-0 a-1")
+    return group("broadcast", (Consumer(id="m1", given="a-0 a-1"),), shared, shared)
+
+
+def two_owners_for_once_under_another_assignor() -> Story:
+    return group("pinned", shares(m1="a-0", m2="a-1"), shares(m1="a-0 a-1", m2="a-1"))
+
+
+def two_owners_on_purpose() -> Story:
+    story = two_owners_for_once_under_another_assignor()
+    story.settings = replace(story.settings, own_assignors={"g*": (OwnAssignor.SHARES,)})
+    return story
 
 
 # -- C03: nothing that somebody still owns -----------------------------------------------------------------------------
@@ -203,9 +241,60 @@ def a_subscription_that_needs_no_more() -> Story:
     return group(RANGE, (Consumer(id="m1", given="a-0", version=1), Consumer(id="m2", given="a-1", version=0)))
 
 
+# -- C15, C16: bytes and numbers ---------------------------------------------------------------------------------------
+
+
+def short_subscription() -> Story:
+    return group(RANGE, tuple(replace(one, version=1, short=True) for one in EVEN))
+
+
+def a_subscription_of_version_0() -> Story:
+    return group(RANGE, tuple(replace(one, version=0) for one in EVEN))
+
+
+def sampled(*samples: tuple[int, int]) -> Story:
+    """m1 has a-2. `samples`: how many partitions `a` has, from so many ms after the record on."""
+    story = group("pinned", shares(m1="a-0 a-2", m2="a-1"))
+    topics = [TopicMetadata(story.now_ms + at_ms, {"a": (frozenset[str](),) * count}) for at_ms, count in samples]
+    story.knowledge = knowledge_of(topics)
+    return story
+
+
+def no_such_partition() -> Story:
+    return sampled((-10_000, 2), (300_000, 2))
+
+
+def a_partition_that_came_meanwhile() -> Story:
+    return sampled((-10_000, 2), (10_000, 3))
+
+
+def a_partition_that_no_later_sample_could_show() -> Story:
+    return sampled((-10_000, 2))
+
+
 CASES: tuple[Case, ...] = (
     Broken(code="CONSUMER-C02", story=unsubscribed, subjects=("member m2",), severity=C, says="b-0"),
-    NearMiss(code="CONSUMER-C02", exception="an assignor of somebody's own", story=unsubscribed_under_another_assignor),
+    Broken(
+        code="CONSUMER-C02",
+        story=unsubscribed_for_once_under_another_assignor,
+        subjects=("member m1",),
+        severity=C,
+        says="b-0",
+    ),
+    Broken(
+        code="CONSUMER-C02",
+        story=unsubscribed_and_not_as_kafkajs_deals,
+        subjects=("member m2",),
+        severity=C,
+        says="b-1",
+    ),
+    NearMiss(code="CONSUMER-C02", exception=EACH_TIME, story=unsubscribed_under_another_assignor, at_most=INFO),
+    NearMiss(
+        code="CONSUMER-C02",
+        exception="a library that deals the leader's topics to all members: info",
+        story=unsubscribed_in_kafkajs,
+        at_most=INFO,
+    ),
     NearMiss(code="CONSUMER-C02", exception=WRITTEN_AGAIN, story=unsubscribed_after_a_member_was_replaced),
     NearMiss(code="CONSUMER-C02", exception=CONVERTED, story=unsubscribed_after_a_conversion),
     Broken(code="CONSUMER-C03", story=taken_early, subjects=("topic a",), severity=C, says="while m1 still owned it"),
@@ -253,5 +342,26 @@ CASES: tuple[Case, ...] = (
         story=a_subscription_that_needs_no_more,
     ),
     Broken(code="CONSUMER-C13", story=two_owners, subjects=("topic a",), severity=C, says="a-1 given to m1 and m2"),
-    NearMiss(code="CONSUMER-C13", exception="an assignor of somebody's own", story=two_owners_under_another_assignor),
+    Broken(
+        code="CONSUMER-C13",
+        story=two_owners_for_once_under_another_assignor,
+        subjects=("topic a",),
+        severity=C,
+        says="a-1 given to m1 and m2",
+    ),
+    NearMiss(code="CONSUMER-C13", exception=EACH_TIME, story=two_owners_under_another_assignor, at_most=INFO),
+    NearMiss(code="CONSUMER-C13", exception=ON_PURPOSE, story=two_owners_on_purpose),
+    Broken(code="CONSUMER-C15", story=short_subscription, subjects=(THE_GROUP,), severity=INFO, says="version 1 end"),
+    NearMiss(
+        code="CONSUMER-C15",
+        exception="version 0 has nothing behind the user data",
+        story=a_subscription_of_version_0,
+    ),
+    Broken(code="CONSUMER-C16", story=no_such_partition, subjects=("member m1",), severity=H, says="a-2"),
+    NearMiss(code="CONSUMER-C16", exception="the topic has grown meanwhile", story=a_partition_that_came_meanwhile),
+    NearMiss(
+        code="CONSUMER-C16",
+        exception="no sample was taken after the record",
+        story=a_partition_that_no_later_sample_could_show,
+    ),
 )

@@ -5,7 +5,8 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.model.results import Severity
-from tests.streaming.core.rules.builders import GROUP, Story
+from rebalance_monitor.streaming.core.model.settings import OwnAssignor
+from tests.streaming.core.rules.builders import GROUP, START_MS, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.consumers import Consumer, group, record, shares
 
@@ -68,8 +69,45 @@ def hole_below_what_is_new() -> Story:
     return group("sticky", shares("b a", m1="a-0 b-0", m2="a-2", held={"m1": "b-0 a-0"})).until(TIMEOUTS_MS)
 
 
-def hole_under_another_assignor() -> Story:
-    return group("pinned", WITH_A_HOLE).until(TIMEOUTS_MS)
+def held_formerly() -> Story:
+    """m2 had a-1 before it joined, and has given it up like all that it had."""
+    held = {"m1": "b-0 a-0", "m2": "a-1"}
+    return group("sticky", shares("b a", m1="a-0 b-0", m2="a-2", held=held)).until(TIMEOUTS_MS)
+
+
+def held_formerly_and_sampled() -> Story:
+    held = {"m1": "a-0", "m2": "a-2 a-1"}
+    story = group("sticky", shares(m1="a-0", m2="a-2", held=held), shares(m1="a-0", m2="a-2", held=held))
+    story.knowledge = knowledge_of([TopicMetadata(story.now_ms - MINUTE_MS, {"a": (frozenset[str](),) * 3})])
+    return story.until(TIMEOUTS_MS + METADATA_AGE_MS)
+
+
+def given_up_by_nobody_yet() -> Story:
+    """A cooperative member goes on with a-1 until it is asked to give it up."""
+    return group(COOPERATIVE, shares(m1="a-0", m2="a-2", held={"m1": "a-0", "m2": "a-1 a-2"})).until(TIMEOUTS_MS)
+
+
+def sampled_hole_of_an_unknown_client() -> Story:
+    story = hole_of_an_unknown_client()
+    story.knowledge = knowledge_of([TopicMetadata(story.now_ms - MINUTE_MS, {"a": (frozenset[str](),) * 3})])
+    return story.until(TIMEOUTS_MS + METADATA_AGE_MS)
+
+
+def hole_under_another_assignor(*before: tuple[Consumer, ...]) -> Story:
+    """`before`: the generations before it, whose topics a sample shows."""
+    story = group("pinned", *before, WITH_A_HOLE)
+    story.knowledge = knowledge_of([TopicMetadata(START_MS, {"a": (frozenset[str](),) * 3})])
+    return story.until(TIMEOUTS_MS + METADATA_AGE_MS)
+
+
+def hole_for_once_under_another_assignor() -> Story:
+    return hole_under_another_assignor(WHOLE)
+
+
+def hole_on_purpose() -> Story:
+    story = hole_for_once_under_another_assignor()
+    story.settings = replace(story.settings, own_assignors={"*": (OwnAssignor.OMITS,)})
+    return story
 
 
 def hole_of_an_unknown_client() -> Story:
@@ -118,6 +156,16 @@ CASES: tuple[Case, ...] = (
     NearMiss(code="CONSUMER-C01", exception="the next generation places it", story=placed_by_the_next),
     NearMiss(code="CONSUMER-C01", exception="the next generation places it", story=not_yet_long_without_owner),
     NearMiss(code="CONSUMER-C01", exception="partitions that change hands are held back", story=unfinished_transfer),
+    NearMiss(code="CONSUMER-C01", exception="partitions that change hands are held back", story=given_up_by_nobody_yet),
+    Broken(code="CONSUMER-C01", story=held_formerly, subjects=("topic a",), severity=C, says="no member has a-1"),
+    Broken(code="CONSUMER-C01", story=held_formerly_and_sampled, subjects=("topic a",), severity=C, says="has a-1"),
+    Broken(
+        code="CONSUMER-C01",
+        story=sampled_hole_of_an_unknown_client,
+        subjects=("topic a",),
+        severity=C,
+        says="no member has a-1",
+    ),
     NearMiss(code="CONSUMER-C01", exception="the topic is gone", story=deleted_meanwhile),
     Broken(
         code="CONSUMER-C01", story=hole_below_what_is_new, subjects=("topic a",), severity=C, says="no member has a-1"
@@ -128,10 +176,23 @@ CASES: tuple[Case, ...] = (
         story=hole_below_what_was_kept,
         at_most=INFO,
     ),
-    NearMiss(code="CONSUMER-C01", exception="an assignor of somebody's own", story=hole_under_another_assignor),
+    Broken(
+        code="CONSUMER-C01",
+        story=hole_for_once_under_another_assignor,
+        subjects=("topic a",),
+        severity=C,
+        says="no member has a-1",
+    ),
     NearMiss(
         code="CONSUMER-C01",
-        exception="a leader of an unknown client: info",
+        exception="an assignor of somebody's own that does so in each generation: info",
+        story=hole_under_another_assignor,
+        at_most=INFO,
+    ),
+    NearMiss(code="CONSUMER-C01", exception="the configuration says that the assignor does so", story=hole_on_purpose),
+    NearMiss(
+        code="CONSUMER-C01",
+        exception="a leader of an unknown client, and no sample shows the partition: info",
         story=hole_of_an_unknown_client,
         at_most=INFO,
     ),

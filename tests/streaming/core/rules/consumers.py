@@ -29,7 +29,8 @@ def places(text: str) -> tuple[TopicPartition, ...]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumer:
     """One member. `held`: what it says to have held, in `generation`. `java`: it looks like Kafka's own client.
-    `version`: that of its subscription, where it is not what such a client writes."""
+    `version`: that of its subscription, where it is not what such a client writes; `short`: it ends behind its user
+    data."""
 
     id: str
     topics: str = "a"
@@ -42,6 +43,14 @@ class Consumer:
     host: str = "/10.0.0.1"
     java: bool = True
     version: int | None = None
+    short: bool = False
+
+    def subscribed(self, protocol: str) -> bytes:
+        """The bytes of its subscription."""
+        said = self.subscription(protocol)
+        if not self.short:
+            return encode_subscription(said)
+        return said.version.to_bytes(2, "big") + encode_subscription(replace(said, version=0))[2:]
 
     def subscription(self, protocol: str) -> ConsumerSubscription:
         held = None if self.held is None else places(self.held)
@@ -82,7 +91,7 @@ def record(
                 client_host=one.host,
                 rebalance_timeout_ms=60_000,
                 session_timeout_ms=10_000,
-                subscription=encode_subscription(one.subscription(protocol)),
+                subscription=one.subscribed(protocol),
                 assignment=encode_assignment(ConsumerAssignment(version=1, partitions=places(one.given))),
             )
             for one in members

@@ -1,0 +1,90 @@
+"""How libraries for other languages deal partitions where they do not answer as Kafka's classes do.
+
+Own wording of what their sources do (docs/protocol/consumer.md 11). Nothing is kept from generation to generation, and
+racks do not count.
+
+    circle      partitions of all topics in one circle over the members: topics in the order given, the circle goes on
+                from topic to topic
+    by number   of each topic, partition p goes to member p modulo the number of members
+    blocks      of each topic, member i of n has the partitions from floor(i * count / n) to floor((i + 1) * count / n)
+
+kafkajs and @platformatic/kafka deal the topics of the leader alone, to all members, whatever these subscribe to.
+kafka-go deals each topic to its subscribers.
+
+    leader {a,b}, a:3 b:1; m1, m2      circle: a-0 m1, a-1 m2, a-2 m1, b-0 m2
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from rebalance_monitor.assignors.consumer.model import ConsumerMember, TopicPartition, TopicRacks
+from rebalance_monitor.assignors.java_order import utf16_key
+
+ROUND_ROBIN_ASSIGNER = "RoundRobinAssigner"
+"""The name under which kafkajs deals."""
+
+Names: TypeAlias = Sequence[str]
+Dealt: TypeAlias = dict[str, tuple[TopicPartition, ...]]
+Deal: TypeAlias = Callable[[Names, Names, TopicRacks], Iterator[tuple[str, TopicPartition]]]
+
+
+def circle(members: Names, names: Names, topics: TopicRacks) -> Iterator[tuple[str, TopicPartition]]:
+    """Each partition of these topics, with the member that gets it."""
+    dealt = [(name, number) for name in names for number in range(len(topics.get(name, ())))]
+    for at, partition in enumerate(dealt):
+        yield members[at % len(members)], partition
+
+
+def by_number(members: Names, names: Names, topics: TopicRacks) -> Iterator[tuple[str, TopicPartition]]:
+    """Likewise."""
+    for name in names:
+        for number in range(len(topics.get(name, ()))):
+            yield members[number % len(members)], (name, number)
+
+
+def blocks(members: Names, names: Names, topics: TopicRacks) -> Iterator[tuple[str, TopicPartition]]:
+    """Likewise."""
+    for name in names:
+        count = len(topics.get(name, ()))
+        for at, member in enumerate(members):
+            for number in range(at * count // len(members), (at + 1) * count // len(members)):
+                yield member, (name, number)
+
+
+def kafkajs(members: Sequence[ConsumerMember], leaders: Names, topics: TopicRacks) -> Dealt:
+    """The answer of kafkajs 1.13 and later. `leaders`: the leader's topics in the order in which it subscribes."""
+    return _shares(members, circle(_by_id(members), leaders, topics))
+
+
+def kafkajs_before_1_13(members: Sequence[ConsumerMember], leaders: Names, topics: TopicRacks) -> Dealt:
+    """The answer of kafkajs up to 1.12."""
+    return _shares(members, by_number(_by_id(members), leaders, topics))
+
+
+def kafka_go(members: Sequence[ConsumerMember], topics: TopicRacks, deal: Deal) -> Dealt:
+    """The answer of kafka-go: `by_number` under `roundrobin`, `blocks` under `range`."""
+    names = sorted({name for member in members for name in member.topics})
+    ordered = sorted(members, key=lambda one: one.id)  # Go compares bytes, which in UTF-8 sort like code points
+    return _shares(
+        members,
+        (dealt for name in names for dealt in deal([one.id for one in ordered if name in one.topics], (name,), topics)),
+    )
+
+
+def platformatic(
+    members: Sequence[ConsumerMember], leaders: Names, topics: TopicRacks, deal: Deal, *, ordered: bool
+) -> Dealt:
+    """The answer of @platformatic/kafka: `circle` under `roundrobin`, `blocks` under `range`. `ordered`: members by id,
+    as later releases do; earlier ones took them as the coordinator lists them."""
+    return _shares(members, deal(_by_id(members) if ordered else [one.id for one in members], leaders, topics))
+
+
+def _by_id(members: Sequence[ConsumerMember]) -> Names:
+    return sorted((one.id for one in members), key=utf16_key)
+
+
+def _shares(members: Sequence[ConsumerMember], dealt: Iterator[tuple[str, TopicPartition]]) -> Dealt:
+    found: dict[str, list[TopicPartition]] = {member.id: [] for member in members}
+    for member, partition in dealt:
+        found[member].append(partition)
+    return {member: tuple(share) for member, share in found.items()}

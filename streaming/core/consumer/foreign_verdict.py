@@ -1,0 +1,85 @@
+"""Was this answer that of a library that deals in its own way? (consumer.md 11)
+
+kafkajs' `RoundRobinAssigner` is recomputed exactly. Under the names `range` and `roundrobin`, a leader that reads
+subscriptions which end behind their user data is kafka-go or @platformatic/kafka, never Kafka's own class.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import TypeAlias
+
+from rebalance_monitor.assignors.consumer import other_deals
+from rebalance_monitor.assignors.consumer.model import ConsumerMember
+from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER, Dealt, Names
+from rebalance_monitor.schemas.consumer_protocol import TopicPartition
+from rebalance_monitor.streaming.core.consumer.client_library import reads_short_ones
+from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
+
+KAFKAJS = "kafkajs"
+GivenShares: TypeAlias = Mapping[str, tuple[TopicPartition, ...]]
+OTHER_TOPICS = "the topics' partitions as the leader knew them then"
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignLeader:
+    """Who may have led under this assignor, and what there was to deal. `leaders`: topics of the leader in the order of
+    its subscription; those of all members where the record names no leader."""
+
+    assignor: str
+    members: tuple[ConsumerMember, ...]
+    leaders: tuple[Names, ...]
+
+    def answers(self, topics: TopicRacks) -> Iterator[tuple[str, Dealt]]:
+        """Each library that may lead, with its answer."""
+        members, deal = self.members, other_deals.blocks if self.assignor == "range" else other_deals.circle
+        if self.assignor != ROUND_ROBIN_ASSIGNER:
+            split = other_deals.blocks if self.assignor == "range" else other_deals.by_number
+            yield "kafka-go", other_deals.kafka_go(members, topics, split)
+        for names in self.leaders:
+            if self.assignor == ROUND_ROBIN_ASSIGNER:
+                yield KAFKAJS, other_deals.kafkajs(members, names, topics)
+                yield "kafkajs before 1.13", other_deals.kafkajs_before_1_13(members, names, topics)
+            else:
+                for ordered in (False, True):
+                    shares = other_deals.platformatic(members, names, topics, deal, ordered=ordered)
+                    yield "@platformatic/kafka", shares
+
+    def fitting(self, observed: GivenShares, topics: TopicRacks) -> dict[str, Dealt]:
+        """The libraries that give every member these partitions, with their answers."""
+        return {library: shares for library, shares in self.answers(topics) if _sets(shares) == _sets(observed)}
+
+    def judge(self, observed: GivenShares, current: TopicRacks, others: Iterable[TopicRacks]) -> Verdict:
+        """Whether one of them answers so. A match is what the newest kafkajs answers, to the order of the bytes."""
+        for view in chain((current,), others):
+            found = self.fitting(observed, view)
+            if found.get(KAFKAJS) == observed and view is current and len(self.leaders) == 1:
+                return self._verdict(Grade.MATCH, None, found[KAFKAJS])
+            if found:
+                more = "" if view is current else f"; {OTHER_TOPICS}"
+                reason = Reason(ReasonKind.FOREIGN_CLIENT, f"as {' or '.join(found)} answers{more}")
+                return self._verdict(Grade.EXPLAINABLE, reason, next(iter(found.values())))
+        expected = next(iter(self.answers(current)))[1]
+        other = next(one for one, share in observed.items() if sorted(expected[one]) != sorted(share))
+        reason = Reason(ReasonKind.OTHER_ANSWER, f"{other} was given other partitions than expected")
+        return self._verdict(Grade.UNEXPLAINED, reason, expected)
+
+    def _verdict(self, grade: Grade, reason: Reason | None, shares: Dealt) -> Verdict:
+        expected = {member: ExpectedShare(assigned=ConsumerShare(share)) for member, share in shares.items()}
+        return Verdict(grade=grade, assignor=self.assignor, reason=reason, expected=expected)
+
+
+def _sets(shares: GivenShares) -> dict[str, list[TopicPartition]]:
+    return {member: sorted(share) for member, share in shares.items()}
+
+
+def foreign_leader(body: GroupGeneration, members: tuple[ConsumerMember, ...]) -> ForeignLeader | None:
+    """Who led a generation of an assignor that keeps nothing, if not Kafka's own class; None where that is not sure."""
+    assignor = body.protocol or ""
+    if assignor != ROUND_ROBIN_ASSIGNER and not reads_short_ones(body):
+        return None
+    led = tuple(one.topics for one in members if one.id == body.leader) or tuple(one.topics for one in members)
+    return ForeignLeader(assignor, members, tuple(dict.fromkeys(led)))
