@@ -19,6 +19,7 @@ from rebalance_monitor.assignors.java_order import (
     copied_set_capacity,
     hash_map_order,
     hash_order,
+    rests_on_java,
     uuid_hash,
 )
 
@@ -35,8 +36,10 @@ Share: TypeAlias = dict[TopicId, set[int]]
 K = TypeVar("K", bound=Hashable)
 
 NEWEST: Release = (4, 3)
-JAVA = 17
-"""Java release of the broker where none is given. Only copies of 12, 24, 48, ... elements depend on it."""
+JAVAS = (21, 17)
+"""Java releases that walk copies of 12, 24, 48, ... elements differently; either may run the broker."""
+JAVA = JAVAS[0]
+"""Java release of the broker where none is given: that of the image `apache/kafka`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +107,15 @@ class AssignorFailed:
 
 
 Outcome: TypeAlias = BrokerResult | AssignorFailed
+
+
+def javas_of(group: BrokerGroup) -> tuple[int, ...]:
+    """The releases of Java that may compute other targets of this group, the likeliest first: one of them alone where
+    no copied set is walked in another order."""
+    copies = [len(set(member.names)) for member in group.members]
+    copies += [len(numbers) for member in group.members for _, numbers in member.previous]
+    copies.append(sum(topic.partitions for topic in group.topics.values()))
+    return JAVAS if rests_on_java(copies) else (JAVA,)
 
 
 def release_of(text: str) -> Release:

@@ -1,8 +1,9 @@
 """Random lives of groups whose assignor runs in the broker, as inputs of `broker-assign` cases.
 
 Members join, leave and come back under their id, change their topics or drop all of them; topics grow, go and are made
-anew under the same name; a few inputs are odd on purpose (targets that overlap or name partitions that are gone). The
-previous targets of a round are Kafka's own answer to the round before, in the order in which it gave them.
+anew under the same name; some names never have a topic; a few inputs are odd on purpose (targets that overlap or name
+partitions that are gone). The previous targets of a round are Kafka's own answer to the round before, in the order in
+which it gave them.
 """
 
 from base64 import urlsafe_b64encode
@@ -17,6 +18,9 @@ ODD_NAMES = ("é", "Ω-1", "\U0001f600", "\ue000", "日", "-", " ", "ﬀ", "x" *
 TWINS = ("Aa", "BB")
 ROUNDS = (1, 4)
 _ODD_TARGETS = 0.08
+_WITHOUT_TOPIC = 0.4
+_COPIED_APART = (12, 24)
+"""Sizes of sets whose copies are walked differently since Java 19."""
 
 
 def random_id(random: Random) -> str:
@@ -124,10 +128,13 @@ class GroupLife:
                 return random_id(self._random)
 
     def _subscription(self) -> list[str]:
-        names = [*self._names, "no-such-topic"] if self._random.random() < 0.1 else self._names
+        names = list(self._names)
+        if self._random.random() < _WITHOUT_TOPIC:
+            names += [f"no-such-topic-{number}" for number in range(self._random.randint(1, 3))]
         if self._random.random() < 0.05:
             return []
-        return self._random.sample(names, self._random.randint(1, len(names)))
+        some = self._random.choice((len(names), self._random.randint(1, len(names)), *_COPIED_APART))
+        return self._random.sample(names, min(some, len(names)))
 
     def _make_topic(self, name: str) -> None:
         partitions = self._random.randint(1, self._spread)

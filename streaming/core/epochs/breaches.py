@@ -17,11 +17,15 @@ class Law(Enum):
     EPOCH_ORDER = auto()
     """A member is ahead of the assignment epoch, or that of the group epoch."""
     EPOCH_DECREASED = auto()
-    """The group or assignment epoch went back."""
+    """The group or assignment epoch went back, or a member's."""
+    PREVIOUS_AHEAD = auto()
+    """A member states a previous epoch above its own."""
     STABLE_UNLIKE_TARGET = auto()
     """A member is stable at the newest epoch and holds something else than its target."""
     PENDING_UNLIKE_STATE = auto()
     """A member has something to revoke though it should not, or nothing though it should."""
+    UNLIKE_BEFORE = auto()
+    """A member lost what its target names, or gained something while it revokes."""
     UNRELEASED_HOLDS_ALL = auto()
     """A member waits although it holds its target, or holds something else."""
     COPIES_TOGETHER = auto()

@@ -57,7 +57,11 @@ EPOCHS_FALL = Rule(
     wrong="An epoch of a KIP-848 group went back, or passed the one that it follows.",
     severity=Severity.HIGH,
     meaning="A member's epoch follows the target's and the target's the group's, and none of them goes back.",
-    exceptions=("the group was deleted and made again",),
+    exceptions=(
+        "the group was deleted and made again",
+        "the member was removed and joined again",
+        "a static member that came back",
+    ),
     confirm=_CONFIRM,
     advice=(
         UNCLEAN_ELECTION,
@@ -87,8 +91,9 @@ UNLIKE_STATE = Rule(
     alert="KafkaConsumerMemberStateInconsistent",
     wrong="The state of a consumer does not fit what it holds.",
     severity=Severity.MEDIUM,
-    meaning="Exactly the members that revoke have partitions to give up.",
-    exceptions=("a state that no known release has",),
+    meaning="Exactly the members that revoke have partitions to give up. Until then they gain none, and who held a "
+    "partition that its target names keeps it.",
+    exceptions=("a state that no known release has", "a subscription that became smaller, while a target is due"),
     confirm=_CONFIRM,
     advice=(COORDINATOR, REPORT),
     resolves=NEXT_RECORDS,

@@ -10,11 +10,13 @@ from functools import partial
 
 from rebalance_monitor.assignors.broker import range_assignor, uniform
 from rebalance_monitor.assignors.broker.model import (
+    JAVA,
     BrokerGroup,
     BrokerMember,
     BrokerTopic,
     Outcome,
     Release,
+    javas_of,
 )
 from rebalance_monitor.schemas.group_values import ConsumerMember
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup
@@ -71,12 +73,22 @@ def assignor_input(computed: Computed[EpochGroup], topics: Mapping[str, BrokerTo
     return BrokerGroup(members=tuple(members), topics=topics)
 
 
+def javas(computed: Computed[EpochGroup], topics: Mapping[str, BrokerTopic]) -> tuple[int, ...]:
+    """The releases of Java that may give other targets, the likeliest first."""
+    group = assignor_input(computed, topics)
+    return (JAVA,) if group is None else javas_of(group)
+
+
 def run(
-    computed: Computed[EpochGroup], topics: Mapping[str, BrokerTopic], assignor: str, release: Release
+    computed: Computed[EpochGroup],
+    topics: Mapping[str, BrokerTopic],
+    assignor: str,
+    release: Release,
+    java_version: int = JAVA,
 ) -> Outcome | None:
     """What the assignor gives for the members in the order of the view; None if the input is not known."""
     group = assignor_input(computed, topics)
-    return None if group is None else _ASSIGNORS[assignor](group, release=release)
+    return None if group is None else _ASSIGNORS[assignor](group, release=release, java_version=java_version)
 
 
 def explained(
@@ -84,6 +96,7 @@ def explained(
     topics: Mapping[str, BrokerTopic],
     assignor: str,
     release: Release,
+    java_version: int = JAVA,
     *,
     assign: Callable[..., Outcome] | None = None,
     assumptions: int = 1,
@@ -94,4 +107,5 @@ def explained(
     if group is None:
         return Comparison.FAILED
     wanted = {member: view.wanted() for member, view in computed.after.members.items()}
-    return compared(group, wanted, partial(assign or _ASSIGNORS[assignor], release=release), assumptions=assumptions)
+    known = assign or partial(_ASSIGNORS[assignor], java_version=java_version)
+    return compared(group, wanted, partial(known, release=release), assumptions=assumptions)

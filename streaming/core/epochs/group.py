@@ -113,6 +113,21 @@ class MemberView(TargetMember):
         """Its target."""
         return units.targeted(self.target, self.tasks)
 
+    def subscribing(self, names: tuple[str, ...]) -> Self:
+        """The member as if it had joined with these names of topics, and nothing else to say."""
+        unsaid = ConsumerMember(
+            instance_id=None,
+            rack=None,
+            client_id="",
+            client_host="",
+            names=names,
+            regex=None,
+            rebalance_timeout_ms=0,
+            server_assignor=None,
+            classic=None,
+        )
+        return replace(self, metadata=unsaid)
+
     def without(self, part: StatedPart) -> Self:
         """The member after the tombstone of one of its records."""
         match part:

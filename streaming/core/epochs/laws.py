@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.core.epochs.member_laws import HEARTBEAT_MS
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, Units
 from rebalance_monitor.streaming.core.targets.breaches import Deadline
+from rebalance_monitor.streaming.core.targets.operation import Operation
 from rebalance_monitor.streaming.core.targets.timing import SLACK_MS
 
 FIRST_TARGET_MS = 3_000
@@ -37,10 +38,10 @@ def overdue_findings(tally: EpochTally, now_ms: int) -> list[Breach]:
     if group.epoch is None:
         return []
     members_ms = now_ms - group.ahead_ms
-    found = [one.late(members_ms) for one in _deadlines(tally, members_ms)]
+    found = [one.late() for one in _deadlines(tally, members_ms)]
     due = no_target(tally)
     if due is not None and due.due_ms <= now_ms:
-        found.append(due.late(now_ms))
+        found.append(due.late())
     return _in_order(tally, found)
 
 
@@ -108,11 +109,12 @@ def group_epoch_order(tally: EpochTally) -> Iterator[Breach]:
         yield Breach(law=Law.EPOCH_ORDER)
 
 
-def epoch_decreased(before: EpochGroup, after: EpochGroup) -> Iterator[Breach]:
-    """Law 3: the group's epochs never go back while the group lives."""
-    for earlier, later in ((before.epoch, after.epoch), (before.assignment_epoch, after.assignment_epoch)):
-        if earlier is not None and later is not None and later < earlier:
-            yield Breach(law=Law.EPOCH_DECREASED)
+def epoch_decreased(operation: Operation[EpochGroup]) -> Iterator[Breach]:
+    """Law 3: no epoch goes back while the group, or the member, is there."""
+    if operation.epochs_fell():
+        yield Breach(law=Law.EPOCH_DECREASED)
+    for name, earlier in operation.fallen():
+        yield Breach(law=Law.EPOCH_DECREASED, member=name, fell_from=earlier)
 
 
 def copies_together(tally: EpochTally) -> Iterator[Breach]:

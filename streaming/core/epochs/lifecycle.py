@@ -62,19 +62,15 @@ class EpochsSession(TargetsSession[EpochsState, EpochTally]):
     laws = operation.LAWS
 
     def blank(self) -> EpochsState:
-        """Nobody and nothing."""
         return EpochsState()
 
     def tally_of(self, state: EpochsState) -> EpochTally:
-        """The sums over the members."""
         return EpochTally(state.view, silent_member_ms(self.view))
 
     def close(self) -> tuple[EpochsState, EpochTally, Sequence[Output]]:
-        """What the coordinator did."""
         return operation.closed(self.view, self.state, self.tally())
 
     def shifted(self, by_ms: int) -> EpochsState:
-        """What lasts, moved."""
         return timing.shifted(self.state, by_ms)
 
     def overdue(self, at_ms: int, *, historic: bool) -> tuple[EpochsState, Sequence[Output]]:
@@ -84,7 +80,6 @@ class EpochsSession(TargetsSession[EpochsState, EpochTally]):
         return replace(state, missed=missed), [*outputs, *told]
 
     def due_ms(self) -> int | None:
-        """When something has lasted too long."""
         return timing.due_ms(self.view, self.state, self.tally())
 
     def take(self, row: Row, *, hole: bool) -> Sequence[Output]:

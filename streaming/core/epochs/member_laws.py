@@ -19,6 +19,7 @@ HEARTBEAT_MS = 5_000
 def breaches_of(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:
     """All laws about one moment that a member breaks."""
     yield from epoch_order(group, name, member)
+    yield from previous_ahead(name, member)
     if not member.away:
         yield from stable_unlike_target(group, name, member)
         yield from pending_unlike_state(name, member)
@@ -38,6 +39,12 @@ def epoch_order(group: EpochGroup, name: str, member: MemberView) -> Iterator[Br
     """Law 3: a member's epoch does not pass the assignment epoch."""
     if group.assignment_epoch is not None and member.epoch is not None and member.epoch > group.assignment_epoch:
         yield Breach(law=Law.EPOCH_ORDER, member=name)
+
+
+def previous_ahead(name: str, member: MemberView) -> Iterator[Breach]:
+    """Law 3: the epoch that a member states to have been at before does not pass its own."""
+    if member.previous_ahead:
+        yield Breach(law=Law.PREVIOUS_AHEAD, member=name)
 
 
 def stable_unlike_target(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:

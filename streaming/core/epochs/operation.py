@@ -1,6 +1,6 @@
 """One operation of the coordinator: what its records say together, published once its moment is closed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.epochs import missing, tasks, tasks_verdict, timing
@@ -9,6 +9,7 @@ from rebalance_monitor.streaming.core.epochs.causes import causes_of
 from rebalance_monitor.streaming.core.epochs.expected import converted
 from rebalance_monitor.streaming.core.epochs.group import STREAMS, EpochGroup
 from rebalance_monitor.streaming.core.epochs.laws import epoch_decreased, state_findings
+from rebalance_monitor.streaming.core.epochs.moves import unlike_before
 from rebalance_monitor.streaming.core.epochs.published import (
     detail_of,
     generation_of,
@@ -19,6 +20,7 @@ from rebalance_monitor.streaming.core.epochs.published import (
 from rebalance_monitor.streaming.core.epochs.rules import evaluated, findings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
+from rebalance_monitor.streaming.core.epochs.units import Units
 from rebalance_monitor.streaming.core.epochs.verdict import judge
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
@@ -64,7 +66,7 @@ def closed(view: GroupView, state: EpochsState, tally: EpochTally) -> tuple[Epoc
     state, told = reached(view, state, tally, lambda: progress_of(after), at_ms)
     outputs += told
     surely = began.trusted and state.unsettled_ms is None
-    went_back = list(epoch_decreased(operation.before, after)) if surely else []
+    went_back = [*epoch_decreased(operation), *unlike_before(operation, tally.held.several)] if surely else []
 
     def known_whole() -> bool:
         return not state.members and not any(after.unresolved(one) for one in after.members.values())
@@ -133,19 +135,23 @@ def _targeted(
     else:
         session_ms = shortest_session_ms(view.settings, view.group)
         cause = merged(state.cause, causes_of(earlier, target.after, here, at_ms, session_ms))
-    state, verdict = believed(state, _verdict(view, target, at_ms, name_of, trusted=state.trusted))
+    state, verdict = believed(state, _verdict(view, target, at_ms, name_of), _wanted(target))
     published = generation_of(
         view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of
     )
     return underway(state, published, detail_of(target.after)), [*outputs, published]
 
 
-def _verdict(view: GroupView, target: Computed[EpochGroup], at_ms: int, name_of: NameOf, *, trusted: bool) -> Verdict:
+def _wanted(target: Computed[EpochGroup]) -> Iterator[Units]:
+    return (one.wanted() for one in target.after.members.values())
+
+
+def _verdict(view: GroupView, target: Computed[EpochGroup], at_ms: int, name_of: NameOf) -> Verdict:
     history = view.knowledge.topics
     if target.after.kind != STREAMS:
-        return judge(target, history, at_ms, name_of, trusted=trusted)
+        return judge(target, history, at_ms, name_of)
     settings = view.settings.streams.get(view.group, NOTHING_SAID)
-    found = tasks_verdict.judge(target, settings, history, at_ms, trusted=trusted)
+    found = tasks_verdict.judge(target, settings, history, at_ms)
     if found.expected is None:
         return found.verdict
     reads = tasks.reads(target.after, history, at_ms)

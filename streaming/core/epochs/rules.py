@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.core.epochs.published import shown, state_word
 from rebalance_monitor.streaming.core.epochs.units import HeldUnit, Units, partitions_in, tasks_in
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
 from rebalance_monitor.streaming.core.targets.published import MOST_PARTITIONS, NameOf, listed
@@ -25,8 +26,10 @@ RULE_OF: Mapping[Law, Rule] = {
     Law.SEVERAL_TARGETS: catalogue.TWO_TARGETS,
     Law.EPOCH_ORDER: catalogue.EPOCHS_FALL,
     Law.EPOCH_DECREASED: catalogue.EPOCHS_FALL,
+    Law.PREVIOUS_AHEAD: catalogue.EPOCHS_FALL,
     Law.STABLE_UNLIKE_TARGET: catalogue.UNLIKE_TARGET,
     Law.PENDING_UNLIKE_STATE: catalogue.UNLIKE_STATE,
+    Law.UNLIKE_BEFORE: catalogue.UNLIKE_STATE,
     Law.UNRELEASED_HOLDS_ALL: catalogue.WAITS_FOR_NOTHING,
     Law.STUCK_REVOKING: catalogue.STUCK_REVOKING,
     Law.LAGGING: catalogue.LAGGING,
@@ -39,8 +42,10 @@ STREAMS_RULE_OF: Mapping[Law, Rule] = {
     Law.SEVERAL_TARGETS: tasks_catalogue.TWO_TARGETS,
     Law.EPOCH_ORDER: tasks_catalogue.EPOCHS_FALL,
     Law.EPOCH_DECREASED: tasks_catalogue.EPOCHS_FALL,
+    Law.PREVIOUS_AHEAD: tasks_catalogue.EPOCHS_FALL,
     Law.STABLE_UNLIKE_TARGET: tasks_catalogue.UNLIKE_TARGET,
     Law.PENDING_UNLIKE_STATE: tasks_catalogue.UNLIKE_STATE,
+    Law.UNLIKE_BEFORE: tasks_catalogue.UNLIKE_STATE,
     Law.UNRELEASED_HOLDS_ALL: tasks_catalogue.WAITS_FOR_NOTHING,
     Law.STUCK_REVOKING: tasks_catalogue.STUCK_REVOKING,
     Law.LAGGING: tasks_catalogue.LAGGING,
@@ -172,37 +177,48 @@ def _text(
     group: EpochGroup, breach: Breach, member: MemberView | None, holders: Iterable[str], name_of: NameOf
 ) -> tuple[str, str]:
     """What is wrong, and what to do first in this very group."""
-    waited = f"{(breach.waited_ms or 0) // 1_000} s"
+    since = utc(breach.since_ms or 0)
     epoch, state = (None, "") if member is None else (member.epoch, state_word(group, member))
     partitions = _some(breach.partitions, name_of)
     match breach.law:
-        case Law.EPOCH_ORDER if member is None:
-            return f"has a target of epoch {group.assignment_epoch} at group epoch {group.epoch}", ""
-        case Law.EPOCH_ORDER:
-            return f"is at epoch {epoch}, ahead of the target's {group.assignment_epoch}", ""
-        case Law.EPOCH_DECREASED:
-            return f"went back to epoch {group.epoch} (target {group.assignment_epoch})", ""
+        case Law.EPOCH_ORDER | Law.EPOCH_DECREASED | Law.PREVIOUS_AHEAD:
+            return _epochs(group, breach, member), ""
         case Law.STABLE_UNLIKE_TARGET:
             return f"is stable at epoch {epoch} and does not hold exactly its target: {partitions}", ""
         case Law.PENDING_UNLIKE_STATE:
             return f"is {state} with {len(breach.partitions)} {_things(group)} to give up", ""
+        case Law.UNLIKE_BEFORE:
+            return f"is {state} at epoch {epoch} and has not what follows from its record before: {partitions}", ""
         case Law.UNRELEASED_HOLDS_ALL:
             return f"is {state} at epoch {epoch}, but does not hold a proper part of its target", ""
         case Law.STUCK_REVOKING:
-            return f"has not given up {partitions} for {waited}, longer than its rebalance time-out", ""
+            return f"has not given up {partitions} since {since}, longer than its rebalance time-out", ""
         case Law.LAGGING:
-            return f"is at epoch {epoch} for {waited} since target {group.assignment_epoch} was computed", ""
+            return f"is at epoch {epoch}, behind target {group.assignment_epoch} since {since}", ""
         case Law.WAITING_LONG:
-            return _waiting(group, holders, waited, partitions)
+            return _waiting(group, holders, since, partitions)
         case Law.NO_TARGET:
-            return f"is at epoch {group.epoch} for {waited}, with a target of epoch {group.assignment_epoch}", ""
+            return f"has been at epoch {group.epoch} since {since}, with a target of epoch {group.assignment_epoch}", ""
         case _:
             return "breaks a law", ""
 
 
-def _waiting(group: EpochGroup, holders: Iterable[str], waited: str, partitions: str) -> tuple[str, str]:
+def _epochs(group: EpochGroup, breach: Breach, member: MemberView | None) -> str:
+    decreased = breach.law is Law.EPOCH_DECREASED
+    if member is None and decreased:
+        return f"went back to epoch {group.epoch} (target {group.assignment_epoch})"
+    if member is None:
+        return f"has a target of epoch {group.assignment_epoch} at group epoch {group.epoch}"
+    if decreased:
+        return f"went back from epoch {breach.fell_from} to {member.epoch}"
+    if breach.law is Law.PREVIOUS_AHEAD:
+        return f"is at epoch {member.epoch}, below the epoch that it states to have been at before"
+    return f"is at epoch {member.epoch}, ahead of the target's {group.assignment_epoch}"
+
+
+def _waiting(group: EpochGroup, holders: Iterable[str], since: str, partitions: str) -> tuple[str, str]:
     known = [(name, group.members[name]) for name in holders if name]
-    text = f"has waited for {partitions} for {waited}"
+    text = f"has waited for {partitions} since {since}"
     if not known:
         return f"{text}, which nobody holds", ""
     name, slowest = min(known, key=lambda one: (one[1].epoch_since_ms or 0, one[0]))

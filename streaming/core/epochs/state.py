@@ -9,9 +9,9 @@ from rebalance_monitor.streaming.core.targets.state import TargetsState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochsState(TargetsState):
-    """`members`: known by their ids alone (of a kind that is only counted, or by an earlier release), if their newest
-    record is no tombstone; `deleted`: the newest record of such a group's epoch is one. `missed`: static members that
-    went and did not come back.
+    """`members`: of a kind that is only counted, known by their ids alone, if their newest record is no tombstone;
+    `deleted`: the newest record of such a group's epoch is one. `missed`: static members that went and did not come
+    back.
     """
 
     members: frozenset[str] = frozenset()

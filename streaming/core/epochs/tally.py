@@ -82,7 +82,6 @@ class EpochTally(Tally[EpochGroup, MemberFacts, Breach]):
         return (group.kind, epochs, group.regexes, group.topics, group.topology)
 
     def facts_of(self, name: str) -> MemberFacts:
-        """What is known of a member at these epochs."""
         group, member = self.group, self.group.members[name]
         return MemberFacts(
             member=member,
@@ -97,7 +96,6 @@ class EpochTally(Tally[EpochGroup, MemberFacts, Breach]):
         )
 
     def add(self, name: str, facts: MemberFacts) -> None:
-        """A member with these facts belongs to the sums."""
         super().add(name, facts)
         member, metadata = facts.member, facts.member.metadata
         self.held.add(units.alone(facts.held))
@@ -120,7 +118,6 @@ class EpochTally(Tally[EpochGroup, MemberFacts, Breach]):
             self.waits.add(facts.waits_since_ms, name)
 
     def drop(self, name: str, facts: MemberFacts) -> None:
-        """It does not any more."""
         super().drop(name, facts)
         member, metadata = facts.member, facts.member.metadata
         self.held.drop(units.alone(facts.held))

@@ -68,7 +68,9 @@ UNLIKE_STATE = replace(
     title="streams_member_state_inconsistent",
     alert="KafkaStreamsMemberStateInconsistent",
     wrong="The state of a thread of a Streams application does not fit the tasks that it has.",
-    meaning="Exactly the members that revoke have tasks to give up.",
+    meaning="Exactly the members that revoke have tasks to give up. Until then they gain none, and who had a task that "
+    "its target names keeps it.",
+    exceptions=("a state that no known release has",),
     confirm=_CONFIRM,
 )
 WAITS_FOR_NOTHING = replace(

@@ -65,13 +65,9 @@ class TasksVerdict:
     expected: dict[str, Units] | None = None
 
 
-def judge(
-    computed: Computed[EpochGroup], settings: StreamsSettings, history: TopicHistory, at_ms: int, *, trusted: bool
-) -> TasksVerdict:
-    """The verdict on one target. `trusted`: every record of the group before it was read."""
+def judge(computed: Computed[EpochGroup], settings: StreamsSettings, history: TopicHistory, at_ms: int) -> TasksVerdict:
+    """The verdict on one target, as if every record of the group before it was read."""
     group = computed.after
-    if not trusted:
-        return _not_judged(RECORDS_MISSING)
     if group.behind:
         return _not_judged(OVERTAKEN)
     if any(member.process is None for member in group.members.values()):

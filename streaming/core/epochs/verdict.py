@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.core.epochs.group import EpochGroup
 from rebalance_monitor.streaming.core.epochs.units import partitions_in
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
+from rebalance_monitor.streaming.core.targets import assumed
 from rebalance_monitor.streaming.core.targets.expected import Comparison
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.published import NameOf
@@ -26,7 +27,6 @@ from rebalance_monitor.streaming.core.targets.reasons import (
     OTHER_TOPICS,
     OVERTAKEN,
     RECORDS_MISSING,
-    SUBSCRIPTION_MISSING,
     other_release,
 )
 from rebalance_monitor.streaming.core.targets.topics import KnownTopics, sampled
@@ -45,24 +45,21 @@ OTHER_DEFAULT = Reason(ReasonKind.UNKNOWN_DEFAULT, "the broker's default assigno
 EVEN = Reason(ReasonKind.EQUAL_CHOICE, "as many members prefer another assignor")
 
 
-def judge(
-    computed: Computed[EpochGroup], history: TopicHistory, at_ms: int, name_of: NameOf, *, trusted: bool
-) -> Verdict:
-    """The verdict on one target. `trusted`: every record of the group before it was read."""
+def judge(computed: Computed[EpochGroup], history: TopicHistory, at_ms: int, name_of: NameOf) -> Verdict:
+    """The verdict on one target, as if every record of the group before it was read."""
     group = computed.after
     named = expected.preferred(group)
     assignor = named[0] if len(named) == 1 else None
     known = [one for one in named if one in ERAS]
     if expected.converted(computed):
         return not_judged(None, CONVERTED)
-    if not trusted:
-        return not_judged(assignor, RECORDS_MISSING)
     if group.behind:
         return not_judged(assignor, OVERTAKEN)
-    if any(one.metadata is None for one in group.members.values()):
-        return not_judged(assignor, SUBSCRIPTION_MISSING)
     if any(one.untold for one in computed.before.members.values()):
         return not_judged(assignor, RECORDS_MISSING)
+    if any(one.metadata is None for one in group.members.values()):
+        read = tuple(dict.fromkeys(name for one in group.members.values() for name in group.names_of(one)))
+        return assumed.judged(computed, read, history, lambda filled: judge(filled, history, at_ms, name_of))
     if not known:
         text = f"assignor {', '.join(named)} is not recomputed by this version"
         return not_judged(assignor, Reason(ReasonKind.ASSIGNOR_UNKNOWN, text))
@@ -87,9 +84,15 @@ def _compared(
     first: Verdict | None = None
     why_not: Reason | None = None
     given = {name: partitions_in(one.wanted()) for name, one in computed.after.members.items()}
-    choices = list(_choices(computed.after, named, views))
-    for choice, view in choices:
-        answer = expected.explained(computed, view.topics, choice.assignor, choice.release, assumptions=len(choices))
+    choices = [
+        (choice, view, java)
+        for choice, view in _choices(computed.after, named, views)
+        for java in expected.javas(computed, view.topics)
+    ]
+    for choice, view, java in choices:
+        answer = expected.explained(
+            computed, view.topics, choice.assignor, choice.release, java, assumptions=len(choices)
+        )
         match answer:
             case Comparison.SAME:
                 why = choice.why or view.why
@@ -100,7 +103,7 @@ def _compared(
                 continue
             case Comparison.OTHER:
                 if first is None:
-                    outcome = expected.run(computed, view.topics, choice.assignor, choice.release)
+                    outcome = expected.run(computed, view.topics, choice.assignor, choice.release, java)
                     first = unexplained(choice.assignor, outcome, given, name_of)
             case _:
                 assert_never(answer)

@@ -72,6 +72,10 @@ class ShareView(TargetMember):
         """Its target."""
         return flat(self.target or ())
 
+    def subscribing(self, names: tuple[str, ...]) -> Self:
+        """The member as if it had joined with these names of topics, and nothing else to say."""
+        return replace(self, metadata=ShareMember(rack=None, client_id="", client_host="", names=names))
+
     def without(self, part: StatedPart) -> Self:
         """The member after the tombstone of one of its records."""
         match part:

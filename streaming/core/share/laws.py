@@ -13,6 +13,7 @@ from rebalance_monitor.streaming.core.share.breaches import ShareBreach
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.tally import ShareTally
 from rebalance_monitor.streaming.core.targets.breaches import Deadline
+from rebalance_monitor.streaming.core.targets.operation import Operation
 from rebalance_monitor.streaming.core.targets.timing import SLACK_MS
 
 
@@ -31,9 +32,9 @@ def overdue(tally: ShareTally, now_ms: int) -> list[ShareBreach]:
         return []
     members_ms = now_ms - tally.group.ahead_ms
     known = (tally.facts[name].deadline for name in tally.dues.until(members_ms))
-    found = _in_order(tally, (one.late(members_ms) for one in known if one is not None))
+    found = _in_order(tally, (one.late() for one in known if one is not None))
     due = no_target(tally)
-    return [*found, due.late(now_ms)] if due is not None and due.due_ms <= now_ms else found
+    return [*found, due.late()] if due is not None and due.due_ms <= now_ms else found
 
 
 def next_due_ms(tally: ShareTally, after_ms: int | None) -> int | None:
@@ -56,17 +57,12 @@ def group_epoch_order(group: ShareGroup) -> Iterator[ShareBreach]:
         yield ShareBreach(rule=catalogue.EPOCHS_FALL)
 
 
-def epoch_decreased(before: ShareGroup, after: ShareGroup, changed: Iterable[str]) -> Iterator[ShareBreach]:
-    """Law 1: no epoch goes back while the group, or the member, is there. `changed`: members that may be others."""
-    for earlier, later in ((before.epoch, after.epoch), (before.assignment_epoch, after.assignment_epoch)):
-        if earlier is not None and later is not None and later < earlier:
-            yield ShareBreach(rule=catalogue.EPOCHS_FALL)
-    for name in sorted(changed):
-        was, now = before.members.get(name), after.members.get(name)
-        if was is None or now is None or was.epoch is None or now.epoch is None:
-            continue
-        if now.epoch < was.epoch:
-            yield ShareBreach(rule=catalogue.EPOCHS_FALL, member=name)
+def epoch_decreased(operation: Operation[ShareGroup]) -> Iterator[ShareBreach]:
+    """Law 1: no epoch goes back while the group, or the member, is there."""
+    if operation.epochs_fell():
+        yield ShareBreach(rule=catalogue.EPOCHS_FALL)
+    for name, earlier in operation.fallen():
+        yield ShareBreach(rule=catalogue.EPOCHS_FALL, member=name, fell_from=earlier)
 
 
 def no_target(tally: ShareTally) -> Deadline[ShareBreach] | None:

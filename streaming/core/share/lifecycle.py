@@ -58,17 +58,13 @@ class ShareSession(TargetsSession[ShareState, ShareTally]):
     laws = operation.LAWS
 
     def blank(self) -> ShareState:
-        """Nobody and nothing."""
         return ShareState()
 
     def tally_of(self, state: ShareState) -> ShareTally:
-        """The sums over the members."""
         return ShareTally(state.view, silent_member_ms(self.view))
 
     def close(self) -> tuple[ShareState, ShareTally, Sequence[Output]]:
-        """What the coordinator did."""
         return operation.closed(self.view, self.state, self.tally())
 
     def due_ms(self) -> int | None:
-        """When something has lasted too long."""
         return timing.due_ms(self.view, self.state, self.tally())

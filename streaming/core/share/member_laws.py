@@ -28,8 +28,9 @@ def topics_of(group: ShareGroup) -> ShareTopics:
 
 
 def epoch_order(group: ShareGroup, name: str, member: ShareView) -> Iterator[ShareBreach]:
-    """Law 1: a member's epoch does not pass the assignment epoch."""
-    if group.assignment_epoch is not None and member.epoch is not None and member.epoch > group.assignment_epoch:
+    """Law 1: a member's epoch does not pass the assignment epoch, nor its previous epoch its own."""
+    ahead = group.assignment_epoch is not None and member.epoch is not None and member.epoch > group.assignment_epoch
+    if ahead or member.previous_ahead:
         yield ShareBreach(rule=catalogue.EPOCHS_FALL, member=name)
 
 

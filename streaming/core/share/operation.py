@@ -55,7 +55,7 @@ def closed(view: GroupView, state: ShareState, tally: ShareTally) -> tuple[Share
     state, told = reached(view, state, tally, lambda: progress_of(after), at_ms)
     outputs += told
     surely = began.trusted and state.unsettled_ms is None
-    went_back = list(epoch_decreased(before, after, operation.changed)) if surely else []
+    went_back = list(epoch_decreased(operation)) if surely else []
 
     def known_whole() -> bool:
         # Since 4.1 records say which partitions may be assigned.
@@ -107,7 +107,8 @@ def _targeted(
     here = (Evidence(source=source),)
     session_ms = shortest_session_ms(view.settings, view.group)
     cause = state.cause or causes_of(earlier, target.after, here, at_ms, session_ms) or (unknown(here),)
-    state, verdict = believed(state, judge(target, view.knowledge.topics, at_ms, name_of, trusted=state.trusted))
+    wanted = (one.wanted() for one in target.after.members.values())
+    state, verdict = believed(state, judge(target, view.knowledge.topics, at_ms, name_of), wanted)
     published = generation_of(
         view, target, source=source, at_ms=at_ms, verdict=verdict, cause=cause, left=state.left, name_of=name_of
     )

@@ -7,6 +7,7 @@ broker's session time-out, which no record shows, so what breaks a law about tim
 from collections.abc import Iterable, Iterator
 
 from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.share import catalogue
 from rebalance_monitor.streaming.core.share.breaches import ShareBreach
@@ -63,15 +64,15 @@ def _state(group: ShareGroup, partition: TopicPartition) -> str:
 
 def _text(group: ShareGroup, breach: ShareBreach, name_of: NameOf) -> str:
     """What is wrong in this very group."""
-    waited = f"{(breach.waited_ms or 0) // 1_000} s"
+    since = utc(breach.since_ms or 0)
     member = None if breach.member is None else group.members.get(breach.member)
     epoch = None if member is None else member.epoch
     if breach.rule is catalogue.UNLIKE_TARGET:
         return f"is at epoch {epoch} and does not hold exactly its target: {_some(breach.partitions, name_of)}"
     if breach.rule is catalogue.LAGGING:
-        return f"is at epoch {epoch} for {waited} since target {group.assignment_epoch} was computed"
+        return f"is at epoch {epoch}, behind target {group.assignment_epoch} since {since}"
     if breach.rule is catalogue.NO_TARGET:
-        return f"is at epoch {group.epoch} for {waited}, with a target of epoch {group.assignment_epoch}"
+        return f"has been at epoch {group.epoch} since {since}, with a target of epoch {group.assignment_epoch}"
     if member is not None:
         return f"is at epoch {epoch}, with a target of epoch {group.assignment_epoch}: it went back or is ahead"
     return f"has a target of epoch {group.assignment_epoch} at group epoch {group.epoch}: one went back or is ahead"

@@ -37,7 +37,6 @@ class ShareTally(Tally[ShareGroup, ShareFacts, ShareBreach]):
         return ((group.assignment_epoch, computed_ms, group.behind), group.metadata_hash, group.topics, group.states)
 
     def facts_of(self, name: str) -> ShareFacts:
-        """What is known of a member at these epochs."""
         group, member = self.group, self.group.members[name]
         return ShareFacts(
             known=member.metadata is not None,
@@ -50,7 +49,6 @@ class ShareTally(Tally[ShareGroup, ShareFacts, ShareBreach]):
         )
 
     def add(self, name: str, facts: ShareFacts) -> None:
-        """A member with these facts belongs to the sums."""
         super().add(name, facts)
         self.wanted.add(facts.wanted)
         if facts.early:
@@ -59,7 +57,6 @@ class ShareTally(Tally[ShareGroup, ShareFacts, ShareBreach]):
             self.unlike[name] = facts.unlike
 
     def drop(self, name: str, facts: ShareFacts) -> None:
-        """It does not any more."""
         super().drop(name, facts)
         self.wanted.drop(facts.wanted)
         for found in (self.early, self.unlike):

@@ -9,14 +9,14 @@ releases. A target that no assumption gives is unexplained; one that cannot be r
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from rebalance_monitor.assignors.broker.model import JAVA, NEWEST, Release
+from rebalance_monitor.assignors.broker.model import JAVAS, NEWEST, Release
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.share import expected
 from rebalance_monitor.streaming.core.share.group import ShareGroup
 from rebalance_monitor.streaming.core.share.topics import known_topics
-from rebalance_monitor.streaming.core.targets import topics
+from rebalance_monitor.streaming.core.targets import assumed, topics
 from rebalance_monitor.streaming.core.targets.expected import Comparison
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.published import NameOf
@@ -26,15 +26,12 @@ from rebalance_monitor.streaming.core.targets.reasons import (
     MANY_ORDERS,
     OVERTAKEN,
     RECORDS_MISSING,
-    SUBSCRIPTION_MISSING,
     other_release,
 )
 from rebalance_monitor.streaming.core.targets.topics import KnownTopics
 from rebalance_monitor.streaming.core.targets.verdict import explained, not_judged, unexplained
 
 ASSIGNOR = "simple"
-JAVAS = (JAVA, 21)
-"""Java releases that walk some copied sets differently; either may run the broker."""
 BALANCED, SPARING, EVERYTHING = (">=4.2", NEWEST), ("4.1", (4, 1)), ("3.9-4.0", (4, 0))
 """Ranges of releases that compute alike, and one release of each."""
 
@@ -46,19 +43,16 @@ def eras_of(group: ShareGroup) -> tuple[tuple[str, Release], ...]:
     return (EVERYTHING,) if group.metadata_hash is None else (BALANCED, SPARING)
 
 
-def judge(
-    computed: Computed[ShareGroup], history: TopicHistory, at_ms: int, name_of: NameOf, *, trusted: bool
-) -> Verdict:
-    """The verdict on one target. `trusted`: every record of the group before it was read."""
+def judge(computed: Computed[ShareGroup], history: TopicHistory, at_ms: int, name_of: NameOf) -> Verdict:
+    """The verdict on one target, as if every record of the group before it was read."""
     group = computed.after
-    if not trusted:
-        return not_judged(ASSIGNOR, RECORDS_MISSING)
     if group.behind:
         return not_judged(ASSIGNOR, OVERTAKEN)
-    if any(one.metadata is None for one in group.members.values()):
-        return not_judged(ASSIGNOR, SUBSCRIPTION_MISSING)
     if any(one.untold for one in computed.before.members.values()):
         return not_judged(ASSIGNOR, RECORDS_MISSING)
+    if any(one.metadata is None for one in group.members.values()):
+        known = tuple(dict.fromkeys(name for one in group.members.values() for name in one.names))
+        return assumed.judged(computed, known, history, lambda filled: judge(filled, history, at_ms, name_of))
     views = list(known_topics(group, history, at_ms))
     verdict, why_not = _compared(computed, views, name_of)
     if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:

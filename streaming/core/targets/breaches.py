@@ -6,10 +6,12 @@ from typing import Generic, TypeVar
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetBreach:
-    """A law that is broken. `member` where one is concerned; `waited_ms`: how long a law about time is."""
+    """A law that is broken. `member` where one is concerned; `fell_from`: the epoch that it went back from; `since_ms`:
+    since when, of a law about time."""
 
     member: str | None = None
-    waited_ms: int | None = None
+    fell_from: int | None = None
+    since_ms: int | None = None
 
 
 B_co = TypeVar("B_co", bound=TargetBreach, covariant=True)
@@ -28,6 +30,6 @@ class Deadline(Generic[B_co]):
         """The first moment at which the law is broken."""
         return self.since_ms + self.patience_ms + 1
 
-    def late(self, now_ms: int) -> B_co:
-        """The law as it is broken at this time."""
-        return replace(self.breach, waited_ms=now_ms - self.since_ms)
+    def late(self) -> B_co:
+        """The law as it is broken from then on."""
+        return replace(self.breach, since_ms=self.since_ms)

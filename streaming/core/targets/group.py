@@ -7,7 +7,7 @@ group epoch 3, assignment epoch 3      every member is to move to it
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Self, TypeAlias, TypeVar, assert_never
+from typing import Any, Self, TypeAlias, TypeVar, assert_never
 
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import Current, MemberState, PartitionMetadata, Partitions
@@ -41,6 +41,14 @@ class TargetMember(ABC):
         """What it has to give up and may still use."""
 
     @abstractmethod
+    def wanted(self) -> frozenset[Any]:
+        """Its target."""
+
+    @abstractmethod
+    def subscribing(self, names: tuple[str, ...]) -> Self:
+        """The member as if it had joined with these names of topics, and nothing else to say."""
+
+    @abstractmethod
     def without(self, part: StatedPart) -> Self:
         """The member after the tombstone of one of its records."""
 
@@ -52,6 +60,19 @@ class TargetMember(ABC):
     @property
     def epoch(self) -> int | None:
         return None if self.current is None else self.current.epoch
+
+    @property
+    def previous_ahead(self) -> bool:
+        """Whether its record states a previous epoch above its own. That of a static member that is away does."""
+        return self.current is not None and 0 <= self.current.epoch < self.current.previous_epoch
+
+    def fell(self, before: Self) -> int | None:
+        """The epoch that it was at before, if it went back since. A static member that is away states the epoch before
+        its last."""
+        if self.epoch is None or self.epoch < 0 or before.current is None:
+            return None
+        known = before.current.epoch if before.current.epoch >= 0 else before.current.previous_epoch
+        return known if self.epoch < known else None
 
     def moved(self, current: Current | StreamsCurrent, at_ms: int, ahead_ms: int) -> Self:
         """The member by its newest record of what it holds, in a group with this `ahead_ms`. Its time-out goes on only

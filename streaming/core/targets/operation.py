@@ -61,6 +61,11 @@ class Operation(Generic[G]):
             if isinstance(record.value, GroupEpoch | StreamsEpoch):
                 yield row, record.value.epoch
 
+    def deleted(self, part: StatedPart) -> set[str]:
+        """Whose records of this part were deleted within it; of the group's own parts, "" if they were."""
+        parts = self.before.parts()
+        return {one.member or "" for one in self.records if one.value is None and parts.get(one.type) is part}
+
     def raised(self) -> tuple[Evidence, ...]:
         """The record that raised the group epoch."""
         return (Evidence(source=source_of(next((row for row, _ in self.epochs()), self.rows[0]))),)
@@ -73,6 +78,24 @@ class Operation(Generic[G]):
             if group.epoch is not None:
                 break
         return group.members.keys()
+
+    def fallen(self) -> Iterator[tuple[str, int]]:
+        """Members whose epoch went back within it, and from which epoch. One that was deleted meanwhile is another."""
+        if self.deleted(StatedPart.EPOCH):
+            return
+        others = self.deleted(StatedPart.CURRENT)
+        for name in sorted(self.changed - others):
+            was, now = self.before.members.get(name), self.after.members.get(name)
+            earlier = None if was is None or now is None else now.fell(was)
+            if earlier is not None:
+                yield name, earlier
+
+    def epochs_fell(self) -> bool:
+        """Whether the group's epoch, or that of its target, went back within it while the group lived."""
+        before, after = self.before, self.after
+        pairs = ((before.epoch, after.epoch), (before.assignment_epoch, after.assignment_epoch))
+        fell = any(was is not None and now is not None and now < was for was, now in pairs)
+        return fell and not self.deleted(StatedPart.EPOCH)
 
     def gone(self, earlier: TargetGroup) -> list[str]:
         """Members that were in the group at an earlier time and are not after the operation."""

@@ -9,6 +9,12 @@ INFERRED = Reason(ReasonKind.UNKNOWN_TOPICS, "partition counts are not known: ta
 
 RECORDS_MISSING = Reason(ReasonKind.EVIDENCE_MISSING, "records of the group before this target were not read")
 SUBSCRIPTION_MISSING = Reason(ReasonKind.EVIDENCE_MISSING, "the subscription of a member was not read")
+BY_WHAT_WAS_READ = Reason(
+    ReasonKind.HISTORY_MISSING, "records of the group before this target were not read; those that were give it"
+)
+SUBSCRIPTION_ASSUMED = Reason(
+    ReasonKind.UNKNOWN_SUBSCRIPTION, "the subscription of a member was not read: taken from the targets"
+)
 OVERTAKEN = Reason(
     ReasonKind.EVIDENCE_MISSING, "the group changed while this target was computed: who was in it before is not known"
 )

@@ -22,20 +22,16 @@ COVERED_MS = 300_000
 
 
 def silent_member_ms(view: GroupView) -> int:
-    """How long a silent member counts as there: the broker's default session time-out, unless the group's owner says
-    otherwise."""
+    """How long a silent member counts as there: the session time-out, unless the group's owner says otherwise."""
     stated = view.settings.silent_member_ms_of(view.group)
-    return SESSION_MS if stated is None else stated
+    return shortest_session_ms(view.settings, view.group) if stated is None else stated
 
 
 def shortest_session_ms(settings: ClusterSettings, group: str) -> int:
-    """The shortest time after which the broker may have removed a silent member. An owner who states no
-    `silent_member_ms` may mean by a longer session time-out when to be notified, and not what the broker does."""
+    """The shortest time after which the broker may have removed a silent member: its default session time-out, unless
+    the group's owner states another one."""
     owner = settings.owner_of(group)
-    if owner is None or owner.session_timeout_ms is None:
-        return SESSION_MS
-    stated = owner.session_timeout_ms
-    return min(stated, SESSION_MS) if owner.silent_member_ms is None else stated
+    return SESSION_MS if owner is None or owner.session_timeout_ms is None else owner.session_timeout_ms
 
 
 def due_ms(state: TargetsState, next_due: Callable[[int | None], int | None], uncovered_ms: int | None) -> int | None:

@@ -1,8 +1,8 @@
 """Whether the state of a group is still that of all its records, and what may be said of it while it is not.
 
 every record was read             laws, verdicts and states are told
-records may be missing            laws are silent but for members who have written since; a verdict that is no match
-                                  is not judged
+records may be missing            laws are silent but for members who have written since; a target is explainable, if
+                                  the assignor gives it from the records that were read, or not judged
 everybody is known and at a target that breaks no law      nothing that it rests on was missing
 """
 
@@ -15,12 +15,18 @@ from rebalance_monitor.schemas.streams_values import Topology
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Verdict
 from rebalance_monitor.streaming.core.targets.breaches import TargetBreach
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.moment import holed
 from rebalance_monitor.streaming.core.targets.operation import Operation
-from rebalance_monitor.streaming.core.targets.reasons import MAYBE_MISSING
+from rebalance_monitor.streaming.core.targets.reasons import (
+    BY_WHAT_WAS_READ,
+    MAYBE_MISSING,
+    RECORDS_MISSING,
+    SUBSCRIPTION_ASSUMED,
+)
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 from rebalance_monitor.streaming.core.targets.tally import Tally
 
@@ -28,6 +34,8 @@ S = TypeVar("S", bound=TargetsState)
 T = TypeVar("T", bound=Tally[Any, Any, Any])
 B = TypeVar("B", bound=TargetBreach)
 
+_SAID_WHILE_MISSING = frozenset({ReasonKind.EVIDENCE_MISSING, ReasonKind.CONVERSION})
+"""Why a target is not judged, whether or not more records are missing."""
 FIRST_EPOCHS = 2
 """A new group's first record states epoch 2 since 4.3, and epoch 1 before."""
 
@@ -92,16 +100,25 @@ def doubted(state: S, at_ms: int) -> S:
     return replace(state, doubted=True, unsettled_ms=at_ms)
 
 
-def believed(state: S, verdict: Verdict) -> tuple[S, Verdict]:
+def believed(state: S, verdict: Verdict, wanted: Iterable[Collection[object]]) -> tuple[S, Verdict]:
     """A verdict by records of which some may be missing, and the state after it. Where the assignor's answer is the
-    record's, nothing that it rests on was missing. Where it is another one, nobody knows why."""
+    record's, hardly anything that it rests on was missing, if it gives anybody anything (`wanted`, by member). Where it
+    is another one, nobody knows why."""
     match verdict.grade:
-        case Grade.MATCH:
+        case Grade.MATCH if state.trusted:
             return replace(state, doubted=False), verdict
+        case Grade.MATCH if any(wanted):
+            return state, replace(verdict, grade=Grade.EXPLAINABLE, reason=BY_WHAT_WAS_READ)
+        case Grade.EXPLAINABLE if verdict.reason is SUBSCRIPTION_ASSUMED and any(wanted):
+            return state, verdict
+        case Grade.NOT_JUDGED if verdict.reason is not None and verdict.reason.kind in _SAID_WHILE_MISSING:
+            return state, verdict
+        case _ if not state.trusted:
+            return state, Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=RECORDS_MISSING)
         case Grade.UNEXPLAINED if state.doubted:
             lowered = Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=MAYBE_MISSING)
             return replace(state, trusted=False), lowered
-        case Grade.EXPLAINABLE | Grade.UNEXPLAINED | Grade.NOT_JUDGED:
+        case Grade.MATCH | Grade.EXPLAINABLE | Grade.UNEXPLAINED | Grade.NOT_JUDGED:
             return state, verdict
         case _:
             assert_never(verdict.grade)

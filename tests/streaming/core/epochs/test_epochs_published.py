@@ -134,7 +134,7 @@ def test_a_topic_that_was_deleted_since_the_last_sample_makes_nothing_unexplaine
         if isinstance(view.metadata, ConsumerMember)
     }
     asked = replace(computed, after=replace(computed.after, members=members))
-    verdict = judge(asked, known, at_ms, lambda topic: topic.hex(), trusted=True)
+    verdict = judge(asked, known, at_ms, lambda topic: topic.hex())
     assert (verdict.grade.value, verdict.reason) == ("explainable", OTHER_TOPICS)
 
 
@@ -195,7 +195,7 @@ def test_every_target_with_a_partition_moved_is_unexplained() -> None:
     for at_ms, computed in computed_ones():
         wrong = moved(computed)
         if wrong is not None:
-            verdict = judge(wrong, KNOWLEDGE.topics, at_ms, lambda topic: topic.hex(), trusted=True)
+            verdict = judge(wrong, KNOWLEDGE.topics, at_ms, lambda topic: topic.hex())
             found[verdict.grade.value] += 1
     assert set(found) == {"unexplained"}
     assert found["unexplained"] > 50

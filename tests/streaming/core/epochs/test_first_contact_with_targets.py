@@ -96,7 +96,6 @@ def shares(epoch: int, listed: str, *, dated: bool = False) -> Share:
     [
         lambda: consumers(20, "2 3"),
         lambda: consumers(20, ""),
-        lambda: with_the_other(consumers(20, "2 3")),
         with_pattern,
         lambda: consumers(2, "", partitions=1),
         lambda: consumers(2, "2 3"),
@@ -115,6 +114,13 @@ def test_a_member_that_joined_others_accuses_nobody(story: Callable[[], Told]) -
     assert [one.state for one in results if isinstance(one, Standing)][-1] == "Unknown"
 
 
+def test_what_the_assignor_gives_from_what_was_read_is_explained() -> None:
+    """Nobody knows what a had before; with nothing, the assignor gives this target. So it does if a had 0 and 1."""
+    story = with_the_other(consumers(20, "2 3"))
+    assert grades(story) == [Grade.NOT_JUDGED, Grade.EXPLAINABLE]
+    assert not [one for one in published(story) if isinstance(one, Incident)]
+
+
 def test_who_reads_other_topics_accuses_nobody_either() -> None:
     """b has all of the topic that it reads, so nothing is left out; c had others before, and subscribes anew."""
     story = consumers(20, "0 1 2 3")
@@ -125,7 +131,7 @@ def test_who_reads_other_topics_accuses_nobody_either() -> None:
     story.holds("b", 21, "0 1")
     story.holds("c", 21, "2 3")
     results = published(story)
-    assert {one.verdict.grade for one in results if isinstance(one, Generation)} == {Grade.NOT_JUDGED}
+    assert grades(story) == [Grade.EXPLAINABLE, Grade.NOT_JUDGED]
     assert not [one for one in results if isinstance(one, Incident)]
 
 
@@ -146,7 +152,7 @@ def test_who_has_all_partitions_has_no_others_beside_it_that_matter() -> None:
     story.after().member("c")
     story.epoch(21)
     story.target(21, b="0 1 2", c="3")
-    assert grades(story) == [Grade.NOT_JUDGED, Grade.UNEXPLAINED]
+    assert grades(story) == [Grade.EXPLAINABLE, Grade.UNEXPLAINED]
 
 
 @pytest.mark.parametrize("dated", [True, False])

@@ -174,7 +174,7 @@ def test_every_target_with_a_task_moved_is_unexplained() -> None:
     for _, at_ms, target in computed():
         wrong = moved(target)
         if wrong is not None:
-            found[judge(wrong, NOTHING_SAID, known, at_ms, trusted=True).verdict.grade.value] += 1
+            found[judge(wrong, NOTHING_SAID, known, at_ms).verdict.grade.value] += 1
     assert set(found) == {"unexplained"}
     assert found["unexplained"] > 40
 

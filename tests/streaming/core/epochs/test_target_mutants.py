@@ -97,12 +97,12 @@ def counted(found: Iterator[tuple[str, str]]) -> Kinds:
 
 def of_consumers(dice: random.Random) -> Iterator[tuple[str, str]]:
     for at_ms, target in consumer_targets():
-        if converted(target) or not _is_match(verdict.judge(target, KIND848, at_ms, named, trusted=True)):
+        if converted(target) or not _is_match(verdict.judge(target, KIND848, at_ms, named)):
             continue
         given = {name: view.wanted() for name, view in target.after.members.items()}
         for kind, wrong in mutants(given, dice):
             after = with_partitions(target.after, wrong)
-            judged = verdict.judge(replace(target, after=after), KIND848, at_ms, named, trusted=True)
+            judged = verdict.judge(replace(target, after=after), KIND848, at_ms, named)
             views = list(sampled(KIND848, subscribed(target.after), at_ms))
             counts = [{topic.id: topic.partitions for topic in view.values()} for view in views]
             less = partitions_in(lacking(given, wrong))
@@ -131,7 +131,7 @@ def of_streams(dice: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def streams_verdict(target: Computed[EpochGroup], at_ms: int) -> Verdict:
-    return tasks_verdict.judge(target, NOTHING_SAID, STREAMS, at_ms, trusted=True).verdict
+    return tasks_verdict.judge(target, NOTHING_SAID, STREAMS, at_ms).verdict
 
 
 def of_shares(dice: random.Random) -> Iterator[tuple[str, str]]:
@@ -172,7 +172,7 @@ def in_another_order(group: BrokerGroup, wrong: Mapping[str, Units], assign: Cal
 def share_judged(target: Computed[ShareGroup], given: Mapping[str, Units], at_ms: int) -> Verdict:
     members = {name: replace(view, target=partitions_of(given[name])) for name, view in target.after.members.items()}
     wrong = replace(target, after=replace(target.after, members=members))
-    return share_verdict.judge(wrong, SHARES, at_ms, named, trusted=True)
+    return share_verdict.judge(wrong, SHARES, at_ms, named)
 
 
 def rightly(kinds: Kinds) -> int:
