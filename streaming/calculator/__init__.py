@@ -1,4 +1,4 @@
-"""The calculator: golden cases in, what Kafka's own classes would answer out. One solver per family."""
+"""The calculator: cases in, what Kafka's own assignors would answer out. One solver per family."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -9,8 +9,6 @@ from rebalance_monitor.streaming.calculator import consumer as consumer
 from rebalance_monitor.streaming.calculator import streams_assign as streams_assign
 from rebalance_monitor.streaming.calculator import streams_full as streams_full
 from rebalance_monitor.streaming.calculator import streams_validate as streams_validate
-from rebalance_monitor.streaming.calculator import streams_wire as streams_wire
-from rebalance_monitor.streaming.calculator import wire as wire
 from rebalance_monitor.streaming.calculator.own_assignors import OwnAssignors as OwnAssignors
 
 Solve = Callable[[dict[str, Any]], dict[str, Any]]
@@ -20,15 +18,11 @@ FAMILIES: Mapping[str, Solve] = {
     "connect-eager": connect.solve,
     "connect-incremental-rounds": connect.solve,
     "connect-java21": connect.solve,
-    "connect-wire": wire.solve,
-    "coordinator-wire": wire.solve,
-    "connect-topics-wire": wire.solve,
     "consumer-assign": consumer.solve,
     "streams-assign": streams_assign.solve,
     "broker-assign": broker.solve,
     "streams-full": streams_full.solve,
     "streams-validate": streams_validate.solve,
-    "streams-wire": streams_wire.solve,
 }
 WITH_PLUG_INS: Mapping[str, SolveWith] = {"streams-assign": streams_assign.solve, "streams-full": streams_full.solve}
 """Families whose cases may belong to an application with a task assignor of its own."""

@@ -1,7 +1,7 @@
 """Families `connect-eager`, `connect-incremental-rounds` and `connect-java21`: what Connect's leader answers.
 
-A case is a sequence of rounds. Each leading process keeps its own memory from one of its rounds to the next, however
-often another process leads in between.
+A case is a sequence of rounds, or one assignment whose bytes are asked for (`encode-assignment`). Each leading process
+keeps its own memory from one of its rounds to the next, however often another process leads in between.
 """
 
 from base64 import b64decode, b64encode
@@ -22,7 +22,7 @@ from rebalance_monitor.assignors.java_order import copied_set
 from rebalance_monitor.schemas.connect_protocol import decode_assignment, decode_worker_state
 from rebalance_monitor.schemas.errors import SchemaError
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
-from rebalance_monitor.streaming.calculator import connect_wire
+from rebalance_monitor.streaming.calculator import connect_bytes
 from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
 
 _EAGER = "default"
@@ -30,9 +30,9 @@ _EAGER = "default"
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:
     """The `expected` object of one case; a round in which Kafka throws is `{"error": reason}`."""
-    if "rounds" not in case["input"]:
-        return connect_wire.solve(case)
     given = case["input"]
+    if case.get("kind") == "encode-assignment":
+        return connect_bytes.solve(given)
     era = era_of(given["kafka_release"])
     java_version = given.get("java_version", 17)
     memories: dict[str, LeaderMemory] = {}

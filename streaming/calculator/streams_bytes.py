@@ -1,4 +1,4 @@
-"""The bytes of a Streams assignment as Kafka's class writes them: its maps and sets in hash order.
+"""The bytes of a Streams assignment as Kafka's class writes them, its maps and sets in hash order, and what they say.
 
 Only the calculator needs the very bytes; a judge compares what they say.
 """
@@ -6,17 +6,20 @@ Only the calculator needs the very bytes; a judge compares what they say.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from rebalance_monitor.assignors.java_order import HashOrder, java_hash
+from rebalance_monitor.assignors.java_order import HashOrder, java_hash, utf16_key
 from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId, TopicPartition, host_hash, partition_hash
 from rebalance_monitor.schemas.streams_assignment import (
     FIRST_WITH_DICTIONARY,
     AssignmentInfo,
     Host,
     HostEntry,
+    OwnedPartitions,
     encode_assignment_info,
 )
+from rebalance_monitor.schemas.streams_tasks import task_text
 
 Release = tuple[int, ...]
+MajorMinor = tuple[int, int]
 
 # Before, topics got their numbers while the host map was walked; since then while a set of all partitions is.
 _FIRST_WITH_TOPIC_SET: Release = (2, 5)
@@ -78,3 +81,28 @@ def hash_order(hash_of: Callable[[Any], int], items: Iterable[Any]) -> list[Any]
 
 def _hash_ordered(by_host: Mapping[Host, Iterable[TopicPartition]]) -> dict[Host, list[TopicPartition]]:
     return {host: hash_order(partition_hash, by_host[host]) for host in hash_order(host_hash, by_host)}
+
+
+def assignment_json(release: MajorMinor, value: AssignmentInfo) -> dict[str, Any]:
+    """What the class of this release shows of the payload, by Kafka's names of its fields."""
+    since: tuple[tuple[MajorMinor, str, Any], ...] = (
+        ((0, 0), "version", value.version),
+        ((0, 0), "commonlySupportedVersion", value.commonly_supported),
+        ((0, 0), "errorCode", value.error),
+        ((0, 0), "activeTasks", [task_text(task) for task in value.active]),
+        ((0, 0), "standbyTasks", {task_text(task): _texts(found) for task, found in value.standby_tasks().items()}),
+        ((0, 0), "partitionsByHost", _by_host(value.partitions_by_host())),
+        ((2, 5), "standbyPartitionsByHost", _by_host(value.standby_partitions_by_host())),
+        ((2, 6), "nextRebalanceMs", value.next_rebalance_ms),
+    )
+    return {name: shown for first, name, shown in since if release >= first}
+
+
+def _texts(partitions: OwnedPartitions) -> list[str]:
+    """A set of partitions, sorted; a topic without name is spelled as Java spells it."""
+    named = {("null" if topic is None else topic, partition) for topic, partition in partitions}
+    return [f"{topic}-{number}" for topic, number in sorted(named, key=lambda item: (utf16_key(item[0]), item[1]))]
+
+
+def _by_host(hosts: Mapping[Host, OwnedPartitions]) -> dict[str, list[str]]:
+    return {f"{host}:{port}": _texts(found) for (host, port), found in hosts.items()}

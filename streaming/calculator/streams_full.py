@@ -24,8 +24,7 @@ from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
 from rebalance_monitor.streaming.calculator.own_assignors import OwnAssignors, none
 from rebalance_monitor.streaming.calculator.streams_assign import configs_of
-from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes
-from rebalance_monitor.streaming.calculator.streams_wire import assignment_json
+from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes, assignment_json
 
 _OPTIMIZED = frozenset({"all", "reuse.ktable.source.topics"})
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from rebalance_monitor.streaming.calculator import FAMILIES, WITH_PLUG_INS, OwnAssignors, Solve
@@ -14,19 +15,20 @@ from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 
 
 def plan(family: str, path: str, config: str | None = None, *, output: str) -> int:
-    """Solve every line of cases of this family (one of FAMILIES); a bad line is reported in place and gives BAD_INPUT
-    at the end; no case at all gives CANNOT_TELL. Cases of applications to which the configuration gives a plug-in are
-    solved with it, in processes of its own; if one fails, it is told in place, and the end is CANNOT_TELL."""
+    """Solve every line of cases of this family, one of FAMILIES (`solve_all`). Cases of applications to which the
+    configuration gives a plug-in are solved with it, in processes of its own; if one fails, it is told in place, and
+    the end is CANNOT_TELL."""
+    solve = solver(FAMILIES, family)
     if config is None:
-        return _plan(FAMILIES[family], path, output=output)
+        return solve_all(solve, path, output=output)
     if family not in WITH_PLUG_INS:
         raise InputError(f"family {family} knows no plug-ins, so it needs no --config; {', '.join(WITH_PLUG_INS)} do")
     from rebalance_monitor.streaming.plug_ins.host import PlugInHost  # most plans need neither
 
-    host = PlugInHost()
+    host = PlugInHost(counted=True)
     own = OwnAssignors(_plug_ins(config), host)
     try:
-        ended = _plan(lambda case: WITH_PLUG_INS[family](case, own), path, output=output)
+        ended = solve_all(lambda case: WITH_PLUG_INS[family](case, own), path, output=output)
     finally:
         host.close()
     return CANNOT_TELL if own.failed and ended == DONE else ended
@@ -46,7 +48,16 @@ def _plug_ins(config: str) -> dict[str, PlugIn]:
     return found
 
 
-def _plan(solve: Solve, path: str, *, output: str) -> int:
+def solver(families: Mapping[str, Solve], family: str) -> Solve:
+    """That of this family. Raises InputError."""
+    if family not in families:
+        raise InputError(f"unknown family {family!r}; known are {', '.join(sorted(families))}")
+    return families[family]
+
+
+def solve_all(solve: Solve, path: str, *, output: str) -> int:
+    """Solve every line of cases; a bad line is reported in place and gives BAD_INPUT at the end; no case at all gives
+    CANNOT_TELL."""
     bad, cases = False, 0
     for number, line in enumerate(lines_of(path), start=1):
         if not line.strip():

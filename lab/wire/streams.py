@@ -12,7 +12,7 @@ from rebalance_monitor.assignors.java_order import utf16_key
 from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId, partition_hash
 from rebalance_monitor.schemas.errors import SchemaError
 from rebalance_monitor.schemas.outcomes import Decoded, Outcome, Unreadable
-from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, Host, OwnedPartitions, decode_assignment_info
+from rebalance_monitor.schemas.streams_assignment import Host, decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import (
     SubscriptionInfo,
     decode_subscription_info,
@@ -27,9 +27,13 @@ from rebalance_monitor.schemas.streams_tasks import (
     topology_of,
 )
 from rebalance_monitor.schemas.streams_tasks import StreamsTaskId as WireTask
-from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes, hash_order, plain
-
-MajorMinor = tuple[int, int]
+from rebalance_monitor.streaming.calculator.streams_bytes import (
+    MajorMinor,
+    assignment_bytes,
+    assignment_json,
+    hash_order,
+    plain,
+)
 
 _MASK = 0xFFFFFFFF
 _FIRST_WITH_SUMS = 7
@@ -96,20 +100,6 @@ def _subscription_json(release: MajorMinor, value: SubscriptionInfo) -> dict[str
     return {**head, **{name: shown for first, name, shown in since if release >= first}}
 
 
-def assignment_json(release: MajorMinor, value: AssignmentInfo) -> dict[str, Any]:
-    since: tuple[tuple[MajorMinor, str, Any], ...] = (
-        ((0, 0), "version", value.version),
-        ((0, 0), "commonlySupportedVersion", value.commonly_supported),
-        ((0, 0), "errorCode", value.error),
-        ((0, 0), "activeTasks", [task_text(task) for task in value.active]),
-        ((0, 0), "standbyTasks", {task_text(task): _texts(found) for task, found in value.standby_tasks().items()}),
-        ((0, 0), "partitionsByHost", _by_host(value.partitions_by_host())),
-        ((2, 5), "standbyPartitionsByHost", _by_host(value.standby_partitions_by_host())),
-        ((2, 6), "nextRebalanceMs", value.next_rebalance_ms),
-    )
-    return {name: shown for first, name, shown in since if release >= first}
-
-
 def _uuid_text(raw: bytes) -> str:
     text = raw.hex()
     return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
@@ -117,16 +107,6 @@ def _uuid_text(raw: bytes) -> str:
 
 def _task_texts(tasks: Iterable[WireTask]) -> list[str]:
     return [task_text(task) for task in sorted(tasks, key=lambda task: (utf16_key(topology_of(task) or ""), *task[:2]))]
-
-
-def _texts(partitions: OwnedPartitions) -> list[str]:
-    """A set of partitions, sorted; a topic without name is spelled as Java spells it."""
-    named = {("null" if topic is None else topic, partition) for topic, partition in partitions}
-    return [f"{topic}-{number}" for topic, number in sorted(named, key=lambda item: (utf16_key(item[0]), item[1]))]
-
-
-def _by_host(hosts: Mapping[Host, OwnedPartitions]) -> dict[str, list[str]]:
-    return {f"{host}:{port}": _texts(found) for (host, port), found in hosts.items()}
 
 
 # Encoding

@@ -1,7 +1,4 @@
-"""The status half of family `connect-topics-wire`: what Connect's status store holds after a log, traces included.
-
-As with the config half, nothing that stores or logs may import this module.
-"""
+"""The status half of family `connect-topics-wire`: what Connect's status store holds after a log, traces included."""
 
 from base64 import b64decode
 from typing import Any

@@ -1,16 +1,20 @@
 """Family `connect-wire`: the bytes Connect's classes write for given values, and what they make of given bytes."""
 
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from typing import Any
 
-from rebalance_monitor.assignors.java_order import copied_set, wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas import connect_protocol
-from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, Entries, WorkerState
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
 from rebalance_monitor.schemas.errors import SchemaError
 from rebalance_monitor.schemas.outcomes import Decoded, Outcome, Unreadable
-
-# Up to here the `sessioned` protocol wrote version 1 inside: allocations in a V2 worker state, and assignments.
-_FIRST_RELEASE_WITH_V2_INSIDE = (3, 3)
+from rebalance_monitor.streaming.calculator import connect_bytes
+from rebalance_monitor.streaming.calculator.connect_bytes import (
+    Listed,
+    assignment_of,
+    encoded,
+    listed_of,
+    version_inside,
+)
 
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:
@@ -18,9 +22,9 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
     given = case["input"]
     match case["kind"]:
         case "encode-worker-state":
-            return _encode(given, given["allocation"])
+            return _encode_worker_state(given)
         case "encode-assignment":
-            return _encode(given, given)
+            return connect_bytes.solve(given)
         case "decode-worker-state" | "decode-assignment":
             return _decode(case["kind"].removeprefix("decode-"), b64decode(given["bytes"]), given["reader"] == "v0")
         case "prefixes-of-worker-state" | "prefixes-of-assignment":
@@ -30,54 +34,20 @@ def solve(case: dict[str, Any]) -> dict[str, Any]:
             return {"error": f"unknown kind {kind}"}
 
 
-def _encode(given: dict[str, Any], jobs: dict[str, Any] | None) -> dict[str, Any]:
-    java = given.get("java_version", 17)
-    assigned: Entries = ()
-    revoked: Entries = ()
-    unsure = False
-    if jobs is not None:
-        assigned = wire_entries_assigned(jobs["connectors"], _pairs(jobs["tasks"]), java)
-        revoked = wire_entries_revoked(jobs["revoked_connectors"], _pairs(jobs["revoked_tasks"]))
-        unsure = copied_set(jobs["connectors"], java).unsure
-    old = _release(given.get("kafka_release", "")) < _FIRST_RELEASE_WITH_V2_INSIDE
-    version = given["version"]
-    inside = min(version, 1) if old else version
+def _encode_worker_state(given: dict[str, Any]) -> dict[str, Any]:
+    allocation, inside = given["allocation"], version_inside(given)
+    listed = Listed() if allocation is None else listed_of(given, allocation)
+    state = WorkerState(
+        version=given["version"],
+        url=given["url"],
+        config_offset=given["config_offset"],
+        allocation=None if allocation is None else assignment_of(allocation, inside),
+    )
     try:
-        if jobs is given:
-            raw = connect_protocol.encode_assignment(_assignment(given, inside), assigned, revoked)
-        else:
-            state = WorkerState(
-                version=version,
-                url=given["url"],
-                config_offset=given["config_offset"],
-                allocation=None if jobs is None else _assignment(jobs, inside),
-            )
-            raw = connect_protocol.encode_worker_state(state, assigned, revoked, allocation_version=inside)
+        raw = connect_protocol.encode_worker_state(state, listed.assigned, listed.revoked, allocation_version=inside)
     except SchemaError as why:
         return {"error": why.reason}
-    answer: dict[str, Any] = {"bytes": b64encode(raw).decode()}
-    return {**answer, "order_unsure": True} if unsure else answer
-
-
-def _release(text: str) -> tuple[int, ...]:
-    """Major and minor number; the newest imaginable if none is given."""
-    parts = text.split(".")[:2]
-    return tuple(int(p) for p in parts) if all(p.isdecimal() for p in parts) else (99,)
-
-
-def _pairs(tasks: list[list[Any]]) -> list[tuple[str, int]]:
-    return [(name, number) for name, number in tasks]
-
-
-def _assignment(given: dict[str, Any], version: int) -> ConnectAssignment:
-    return ConnectAssignment(
-        version=version,
-        error=given["error"],
-        leader=given["leader"],
-        leader_url=given["leader_url"],
-        config_offset=given["config_offset"],
-        delay_ms=given["delay_ms"],
-    )
+    return encoded(raw, listed)
 
 
 def _decode(what: str, blob: bytes, strict_v0: bool) -> dict[str, Any]:

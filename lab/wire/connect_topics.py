@@ -1,8 +1,7 @@
 """Family `connect-topics-wire`: what Connect's stores make of whole logs, configurations and traces included.
 
-The job decodes these topics with `schemas.connect_topics`, which keeps names and states only. This reader sees
-everything, works on its input in memory, and is not to be imported by anything that stores or logs. Session keys are
-not kept even here.
+The product decodes these topics with `schemas.connect_topics`, which keeps names and states only. This reader sees
+everything, so it stays out of the product. It keeps no session keys.
 """
 
 from base64 import b64decode
@@ -10,9 +9,9 @@ from binascii import Error as Base64Error
 from dataclasses import dataclass, field
 from typing import Any
 
+from lab.wire.connect_statuses import read_statuses, written_status
 from rebalance_monitor.schemas.connect_json import NotJson, java_int, parse, split_task
 from rebalance_monitor.schemas.connect_topics import COMMIT, CONNECTOR, TARGET_STATE, TARGET_STATES, TASK, properties
-from rebalance_monitor.streaming.calculator.connect_statuses import read_statuses, written_status
 
 Values = dict[str, Any]
 Event = list[Any]
