@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.attack import clocks, first_contact, holes, mutants
+from lab.attack import clocks, consumer_mutants, first_contact, holes, mutants
 from lab.attack.life import VARIED, Life, captures, simulated
 from lab.attack.pieces import Done, Piece, finished
 from lab.attack.planted import planted
@@ -31,6 +31,7 @@ SWEEPS = {
     holes.SWEEP: Sweep(holes.pieces, holes.tables),
     first_contact.SWEEP: Sweep(first_contact.pieces, first_contact.tables),
     mutants.SWEEP: Sweep(mutants.pieces, mutants.tables),
+    consumer_mutants.SWEEP: Sweep(consumer_mutants.pieces, consumer_mutants.tables),
 }
 
 
