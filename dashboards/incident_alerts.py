@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.runbooks import Addresses, alert_name, hea
 RECORDED = "rebalance_monitor:incident"
 _SURVIVES_RESTART = "15m"
 _LABELS = ", ".join(metrics.INCIDENT.labels)
-_OF_INCIDENT = ("cluster", "group", "rule")
+_OF_INCIDENT = tuple(label for label in metrics.INCIDENT_SINCE.labels if label in metrics.INCIDENT.labels)
 
 
 def recorded() -> dict[str, Any]:
@@ -37,7 +37,7 @@ def incident_rule(title: str, addresses: Addresses) -> dict[str, Any]:
     """The alert rule of one title."""
     return {
         "alert": alert_name(title),
-        "expr": f"{RECORDED}{{{_titled(title)}}}",
+        "expr": f'{RECORDED}{{rule="{title}"}}',
         "annotations": {
             "summary": f"{headline(title)} Group {{{{ $labels.group }}}} of {{{{ $labels.cluster }}}}",
             "description": _what(),
@@ -46,12 +46,6 @@ def incident_rule(title: str, addresses: Addresses) -> dict[str, Any]:
             "runbook_url": addresses.runbook(title),
         },
     }
-
-
-def _titled(title: str) -> str:
-    """A matcher. Incidents that the release before opened keep its title until they are over."""
-    known = dict.fromkeys(name for rule in RULES if rule.title == title for name in rule.titles)
-    return f'rule="{title}"' if len(known) == 1 else f'rule=~"{"|".join(known)}"'
 
 
 def _what() -> str:

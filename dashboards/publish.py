@@ -154,4 +154,6 @@ def _token(file: Path | None) -> str:
         raise GrafanaRefused(f"the token file {file} cannot be read: {why.strerror}") from why
     if not token.strip():
         raise GrafanaRefused(f"no token: set {TOKEN_VARIABLE} or give --token-file")
+    if not re.fullmatch(r"[!-~]+", token.strip()):
+        raise GrafanaRefused("the token is not one word of plain letters; give the token alone, without other lines")
     return token.strip()

@@ -164,6 +164,7 @@ def test_token_may_come_from_a_file(double: Double, tmp_path: Path, monkeypatch:
     ("token", "url", "said"),
     [
         ("", "http://127.0.0.1:1", "no token"),
+        ("hush\nhush", "http://127.0.0.1:1", "the token is not one word"),
         ("wrong", None, "Unauthorized"),
         (TOKEN, "grafana:3000", "is not an address"),
         (TOKEN, "closed", "cannot be reached"),

@@ -86,10 +86,10 @@ def test_of_every_title_an_alert_fires_with_what_it_is_about_and_ends(tmp_path: 
     test: dict[str, Any] = {"interval": "1m", "input_series": [], "alert_rule_test": []}
     for title in titles():
         own = f'cluster="c", group="g", rule="{title}"'
-        other = 'team="", worker="w:1", connector="", severity="warning", path="prometheus"'
+        own += ', worker="w:1", connector="", severity="warning"'
         since = f'rebalance_monitor_incident_since_timestamp_seconds{{{own}, subject="task s-0", workers="w:1"}}'
         test["input_series"] += [
-            {"series": f"rebalance_monitor_incident{{{own}, {other}}}", "values": "0 1 1 0 0"},
+            {"series": f'rebalance_monitor_incident{{{own}, team="", path="prometheus"}}', "values": "0 1 1 0 0"},
             {"series": since, "values": "_ 60 60 _ _"},
         ]
         firing = {
@@ -115,15 +115,45 @@ def test_of_every_title_an_alert_fires_with_what_it_is_about_and_ends(tmp_path: 
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@needs_promtool
+def test_an_alert_speaks_of_its_own_incident_and_of_no_other_of_the_same_rule(tmp_path: Path) -> None:
+    """Two connectors fail at the same time: two alerts, each with its own task."""
+    (tmp_path / "alerts.yml").write_text(render()["alerts.yml"], encoding="utf-8")
+    test: dict[str, Any] = {"interval": "1m", "input_series": [], "alert_rule_test": []}
+    alerts = []
+    for connector in ("a", "b"):
+        own = f'cluster="c", group="g", rule="failed", worker="", connector="{connector}", severity="warning"'
+        since = f"rebalance_monitor_incident_since_timestamp_seconds{{{own}, "
+        test["input_series"] += [
+            {"series": f'rebalance_monitor_incident{{{own}, team="", path="prometheus"}}', "values": "1x3"},
+            {"series": f'{since}subject="task {connector}-0", workers="w:1"}}', "values": "60x3"},
+        ]
+        labels = {"cluster": "c", "group": "g", "rule": "failed", "connector": connector, "severity": "warning"}
+        alerts.append(
+            {
+                "exp_labels": {**labels, "path": "prometheus"},
+                "exp_annotations": {
+                    "summary": f"{headline('failed')} Group g of c",
+                    "description": f"task {connector}-0 on w:1 since 1970-01-01 00:01:00 +0000 UTC. ",
+                    "next_step": next_step("failed"),
+                    "group_url": "http://127.0.0.1:9471/group?cluster=c&group=g",
+                    "runbook_url": "http://127.0.0.1:9471/runbook?rule=failed",
+                },
+            }
+        )
+    test["alert_rule_test"] = [{"eval_time": "2m", "alertname": alert_name("failed"), "exp_alerts": alerts}]
+    document = {"rule_files": ["alerts.yml"], "evaluation_interval": "1m", "tests": [test]}
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    done = promtool("test", "rules", str(tmp_path / "test.yml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_rule_file_says_nothing_three_times() -> None:
-    """One short rule for each title, beside which a former one may stand; the only long expression is recorded once."""
+    """One short rule for each title; the only long expression is recorded once."""
     (group, _) = rule_file()["groups"]
     own = [rule for rule in group["rules"] if rule.get("alert", WHILE_BLIND) != WHILE_BLIND]
     assert len(own) == len({rule.title for rule in RULES})
-    former = [f"|{rule.former_title}" for rule in RULES if rule.former_title]
-    for rule in own:
-        beside = next((title for title in former if f'{title}"' in rule["expr"]), "")
-        assert len(rule["expr"].replace(beside, "")) < 100
+    assert all(len(rule["expr"]) < 100 for rule in own)
     assert all("{{ if eq" not in text for rule in own for text in rule["annotations"].values())
 
 

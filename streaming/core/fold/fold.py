@@ -17,7 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold import clocks, conversion, group_life, lag, recovery, sampling, stuck, timers
+from rebalance_monitor.streaming.core.fold import all_groups, clocks, conversion, group_life, recovery, sampling, timers
+from rebalance_monitor.streaming.core.fold.going_back import generation_went_back
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.fold.other_clocks import Hearing, OtherClocks
@@ -111,7 +112,7 @@ class _Fold(Intake):
 
     def seen_again(self, row: Row) -> None:
         """Whatever rebalance there was has ended."""
-        stuck.ended(self, row, self.envelope.member_ids)
+        all_groups.ended(self, row, self.envelope.member_ids)
 
     def due_ms(self) -> int | None:
         """When the group is to be folded again if no record comes, by the monitor's clock."""
@@ -148,8 +149,7 @@ class _Fold(Intake):
             for session in self.sessions.values():
                 self._told(session.closed_by(now_ms))
             self._timers(self.hearing.until_ms(self._timed_from(), now_ms), now_ms)
-            stuck.look(self, self.tick, self._last())
-            lag.look(self, self.tick, self._last())
+            all_groups.look(self, self.tick, self._last())
         end_ms = None
         if end_of_input and self.tick is not None:
             end_ms = self.hearing.until_ms(self._timed_from(), self.tick.now_ms)
@@ -221,6 +221,7 @@ class _Fold(Intake):
         passing = self._passing(session, head)
         leap = clocks.leap(before, last, passing, finite=self.hearing.witnesses is not None)
         self._rebase(session, passing)
+        generation_went_back(self, row, before, last)
         self._generation(session, head, before, why, leap)
         self.envelope = recovery.counted(
             clocks.read(self.envelope, head, live=not end_of_input, leapt=leap != clocks.NO_LEAP)
@@ -258,9 +259,9 @@ class _Fold(Intake):
         self.envelope = replace(life, historic=head.historic, written=group_life.written(life, body))
         if body.members:
             self._timers_before(row, body)
-        stuck.ended(self, row, before.member_ids)
+        all_groups.ended(self, row, before.member_ids)
         self.publish(sampling.no_longer(self.registry.catalogue, body, self.open, self.moment(row.timestamp_ms)))
-        self.publish(session.judge(row, never_came, before, leap))
+        all_groups.recorded(self, row, session.judge(row, never_came, before, leap), before)
         self.results += self.book.attend(row.timestamp_ms)
         for other in self.sessions.values():
             if other is not session and not body.members:
@@ -330,7 +331,7 @@ class _Fold(Intake):
             self.envelope = replace(self.envelope, lifecycle=name)
 
     def _converted(self, row: Row, *, historic: bool) -> None:
-        """The group goes on under another lifecycle. If an earlier release only counted its records, nothing ends."""
+        """The group goes on under another lifecycle. Nothing of it ends where nothing of it was published."""
         if self.envelope.generation is not None or self.open():
             self._deleted(row, historic=historic)
             return
@@ -359,6 +360,7 @@ class _Fold(Intake):
                 output = replace(output, incarnation=self.envelope.incarnation)
             self.publish([output])
             if isinstance(output, Generation):
+                all_groups.computed(self, output)
                 self.envelope = recovery.counted(self.envelope)
                 self.results += self.book.attend(output.at_ms)
 

@@ -58,11 +58,16 @@ def written_late(
     """An earlier record as it is published once more, if this one is a copy of it: its generation ended at the same
     millisecond. It is no round and no new life of the group, and moves nothing."""
     body = body_of(row)
-    if not body.members or body.generation == state.generation or _mark(body) not in state.written:
+    if not known_again(state, body):
         return None
     verdict = Verdict(grade=Grade.NOT_JUDGED, reason=WRITTEN_LATE)
     cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=source_of(row)),))
     return published_as(settings, group, state, row, shares=shares, verdict=verdict, cause=(cause,))
+
+
+def known_again(state: Envelope, body: GroupGeneration) -> bool:
+    """Whether this is a copy of an earlier record of the group."""
+    return bool(body.members) and body.generation != state.generation and _mark(body) in state.written
 
 
 def written(state: Envelope, body: GroupGeneration) -> tuple[tuple[int, int], ...]:

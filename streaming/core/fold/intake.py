@@ -204,7 +204,7 @@ class Intake:
             self.blobs.update(blobs_of(row.body))
         arrived_ms = self.tick.now_ms if self.tick else row.timestamp_ms
         historic = self.tick.historic if self.tick else False
-        ticked = self.tick is not None and not historic
+        ticked = self.tick is not None and not historic and not self.finite
         self.waiting.append(Waiting(row, arrived_ms, historic, ticked=ticked))
         home = f"{row.topic}-{row.partition}"
         if self.envelope.home != home:

@@ -31,6 +31,7 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.progress import LAG_ON_ONE, NOT_ADVANCING
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import (
     Certainty,
@@ -153,8 +154,8 @@ def _not_advancing(known: _Known, envelope: Envelope, here: Evidence) -> Iterato
                 continue
             since_ms = max(partition.since_ms, known.held_since_ms)
             text = (
-                f"it stands at offset {partition.committed} for {known.stands_ms(partition) // 1_000} s, "
-                f"since generation {_generation_at(envelope, since_ms)}, "
+                f"it stands at offset {partition.committed} since generation "
+                f"{_generation_at(envelope, since_ms)}, {utc(since_ms)}, "
                 f"and its end offset grew from {partition.end_since} to {partition.end}"
             )
             restoring = known.restoring(name, partition)

@@ -26,6 +26,7 @@ from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS
 from rebalance_monitor.streaming.core.incidents.static_member_missing import STATIC_MEMBER_MISSING
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Source, Subject
 
@@ -181,15 +182,14 @@ def _patience_ms(view: GroupView) -> int:
 
 
 def _findings(view: GroupView, missed: MissedMembers) -> tuple[Finding, ...]:
-    waited_s = _patience_ms(view) // 1_000
     return tuple(
         Finding(
             rule=STATIC_MEMBER_MISSING,
             severity=STATIC_MEMBER_MISSING.severity,
             certainty=Certainty.POSSIBLE if one.several else Certainty.LIKELY,
             subjects=(Subject("member", name),),
-            message=f"{name[:MOST_LETTERS]} (client {one.client_id} on {one.host.lstrip('/')}) has been away for "
-            f"{waited_s} s beyond its session time-out; it held {_held(one)}",
+            message=f"{name[:MOST_LETTERS]} (client {one.client_id} on {one.host.lstrip('/')}) has been away since "
+            f"{utc(one.since_ms)}, when its session time-out had passed; it held {_held(one)}",
             evidence=(Evidence(source=one.source),),
         )
         for name, one in sorted(missed.members.items())

@@ -5,24 +5,28 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, stored
 from rebalance_monitor.streaming.core.model.codec import loads
 from rebalance_monitor.streaming.core.model.results import Incident
 
 T = TypeVar("T")
 
-_BEFORE_PARTS = ("open", "lingering")
-"""Where layouts before 4 keep whole incidents; layout 4 keeps parts there."""
-
 
 def left_open(state: bytes) -> tuple[Incident, ...]:
-    """The incidents that a state of any layout holds, as far as they can be read."""
+    """The incidents that a state holds, of whatever version, as far as they can be read."""
     whole = _object(state)
     book = _part(whole, "book")
-    pages = [whole, _part(whole, "timeline"), _part(book, "records"), _part(book, "events")]
-    held = [_part(page, name) for page in pages for name in ("incidents", *_BEFORE_PARTS)]
+    pages = [_part(book, "records"), _part(book, "events")]
     orphans = whole.get("orphans")
-    items = [one for some in held for one in some.values()]
+    items = [one for page in pages for one in _part(page, "incidents").values()]
     return tuple(_each(Incident, [*items, *(orphans if isinstance(orphans, list) else ())]))
+
+
+def begun_anew(state: Saved) -> Saved | None:
+    """An empty state with the open incidents of one that cannot be read, as far as these can be; None without any.
+    They are kept to be ended: nobody else would ever end them. What still holds is found again."""
+    orphans = left_open(state.lines)
+    return stored(Envelope(orphans=orphans), {}) if orphans else None
 
 
 def part_of(text: bytes, name: str, kind: type[T]) -> T | None:

@@ -12,12 +12,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from rebalance_monitor.streaming.core.fold.returns import Returners
+from rebalance_monitor.streaming.core.fold.rounds import Round
 from rebalance_monitor.streaming.core.incidents.book import Pages
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Incident, Source
 
-STATE_VERSION = 4
+STATE_VERSION = 1
 NOTHING: Mapping[int, bytes] = MappingProxyType({})
 
 
@@ -65,6 +67,19 @@ class LastRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Restless:
+    """How restless a group is (`restless`). `life`: the life of the group id that this is about; `at_ms`: the time of
+    its newest generation; `rounds`: the last ones, and `returners`: who came lately; `there`: member ids of its newest
+    target, None where its generations are records, of which the envelope knows them."""
+
+    life: int = -1
+    at_ms: int = 0
+    rounds: tuple[Round, ...] = ()
+    returners: Returners = field(default_factory=dict)
+    there: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
     """What is kept of every group, whatever its kind. Only what a later record or timer can ask for is kept.
 
@@ -76,7 +91,9 @@ class Envelope:
     `longest_rebalance_ms`: how long a rebalance may take by the newest record's members, None without any; `written`:
     generation and end of the join phase (ms) of the newest records (`group_life`); `orphans`: incidents of a
     state that could not be read, to be ended; `failing`: while `monitor_error` is open (`isolation`); `polled`: a name
-    of what was polled last (`sampling`), None where the group's records are read.
+    of what was polled last (`sampling`), None where the group's records are read. `restless`: who came lately, and how
+    often it rebalanced. `recurrences`: when (ms) rules that find what is soon over were last
+    broken, by code (`recurring`).
     """
 
     lifecycle: str | None = None
@@ -100,6 +117,8 @@ class Envelope:
     failing: Failing | None = None
     longest_rebalance_ms: int | None = None
     polled: str | None = None
+    restless: Restless = Restless()
+    recurrences: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,12 @@ TURNS = 4
 
 @dataclass(frozen=True, slots=True)
 class StaticProcess:
-    """A process that joined under an instance id: its member id, its host, the time (ms) of the first record, and its
-    client id ("" where an earlier release stored it)."""
+    """A process that joined under an instance id: its member id, its host, and the time (ms) of the first record."""
 
     member_id: str
     host: str
     at_ms: int
-    client_id: str = ""
+    client_id: str
 
 
 Sightings = Mapping[str, tuple[StaticProcess, ...]]

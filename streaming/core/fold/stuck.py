@@ -11,6 +11,13 @@ the rebalance ends, and none before.
 
 A group that was seen in both states has twice the time. What is polled counts as far as records are read: a poll that
 is newer than the tick may show a rebalance whose end is not read yet.
+
+A group whose records nobody reads may complete rebalance after rebalance between two questions and be seen
+rebalancing by each. An answer that shows it settled, or with other members than the one before, proves that it is not
+stuck, and the time begins anew (`cluster.shown_groups`).
+
+    10:00:00  polled: PreparingRebalance      described: m1, m2
+    10:00:10  polled: PreparingRebalance      described: m1, m3       a generation may have come and gone: no finding
 """
 
 from rebalance_monitor.streaming.core.cluster.group_states import Rebalancing
@@ -21,11 +28,13 @@ from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.stuck_rebalance import STUCK_REBALANCE
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 
 NAMED = 5
 """Members that a message names before it only counts them."""
+ANEW = "the group was seen settled, or with other members"
 
 
 def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
@@ -34,8 +43,11 @@ def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
     seen, limit_ms = fold.knowledge.groups.rebalancing.get(fold.group), fold.envelope.longest_rebalance_ms
     if seen is None or limit_ms is None or last is None:
         return
-    text = _too_long(seen, limit_ms, clocks.monitors_time(fold.envelope, last.at_ms), tick.now_ms)
+    anew_ms = fold.knowledge.shown.anew_ms.get(fold.group, 0)
+    known_ms = max(clocks.monitors_time(fold.envelope, last.at_ms), anew_ms)
+    text = _too_long(seen, limit_ms, known_ms, tick.now_ms)
     if text is None:
+        _went_on(fold, anew_ms, tick)
         return
     finding = Finding(
         rule=STUCK_REBALANCE,
@@ -50,15 +62,28 @@ def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
     fold.results += fold.book.attend(at_ms)
 
 
-def _too_long(seen: Rebalancing, limit_ms: int, record_ms: int, read_ms: int) -> str | None:
-    """The sentence that says for how long; None if it is not too long yet."""
+def _went_on(fold: Intake, anew_ms: int, tick: Tick) -> None:
+    """End `stuck_rebalance` of a group that is polled, where an answer since has shown another state of things."""
+    open_now = {key: one for key, one in fold.open().items() if one.code == STUCK_REBALANCE.code}
+    over = tuple(
+        key for key, one in open_now.items() if clocks.monitors_time(fold.envelope, one.opened_at_ms) < anew_ms
+    )
+    if over:
+        at_ms = clocks.groups_time(fold.envelope, tick.now_ms)
+        fold.publish([Notice(moment=fold.moment(at_ms, historic=False), over=over, why=ANEW)])
+        fold.results += fold.book.attend(at_ms)
+
+
+def _too_long(seen: Rebalancing, limit_ms: int, known_ms: int, read_ms: int) -> str | None:
+    """The sentence that says since when; None if it is not too long yet. `known_ms`: the time of the last record, or
+    of the last answer that proves that the rebalance began later, or went on."""
     until_ms = min(seen.seen_ms, read_ms)
-    here_ms, both_ms = until_ms - max(seen.since_ms, record_ms), until_ms - max(seen.begun_ms, record_ms)
-    if here_ms > limit_ms:
-        return f"in {seen.state} for {here_ms // 1_000} s, longer than the {limit_ms // 1_000} s that its members allow"
-    if both_ms > 2 * limit_ms:
+    here_ms, begun_ms = max(seen.since_ms, known_ms), max(seen.begun_ms, known_ms)
+    if until_ms - here_ms > limit_ms:
+        return f"in {seen.state} since {utc(here_ms)}, longer than the {limit_ms // 1_000} s that its members allow"
+    if until_ms - begun_ms > 2 * limit_ms:
         return (
-            f"rebalancing for {both_ms // 1_000} s, now in {seen.state}, longer than twice the {limit_ms // 1_000} s "
+            f"rebalancing since {utc(begun_ms)}, now in {seen.state}, longer than twice the {limit_ms // 1_000} s "
             "that its members allow"
         )
     return None

@@ -4,6 +4,7 @@ Before a record is judged the timers due by its time have fired; when no record 
 Either way a timer carries its own due time, so what is published does not depend on which of the two came first.
 """
 
+from rebalance_monitor.streaming.core.fold import all_groups
 from rebalance_monitor.streaming.core.fold.intake import Intake
 
 BY_COORDINATOR = "by the coordinator's clock alone, which may have been another one meanwhile"
@@ -12,7 +13,7 @@ BY_ONE_CLOCK = "by one clock alone of those that wrote the input"
 
 def due_ms(fold: Intake) -> int | None:
     """When the next timer of the group is due, by the coordinator's clock."""
-    times = [fold.book.due_ms(), *(one.due_ms() for one in fold.sessions.values())]
+    times = [fold.book.due_ms(), all_groups.due_ms(fold), *(one.due_ms() for one in fold.sessions.values())]
     return min((one for one in times if one is not None), default=None)
 
 
@@ -23,6 +24,7 @@ def overdue(fold: Intake, now_ms: int, *, historic: bool) -> None:
         last_ms = due
         for session in fold.sessions.values():
             fold.publish(session.fire(due, historic=historic))
+        all_groups.fire(fold, due, historic=historic)
         fold.results += fold.book.attend(due)
 
 

@@ -215,7 +215,9 @@ class Book:
         return part
 
     def _ended(self, ledger: _Ledger, key: PartKey, moment: Moment, why: str) -> Part:
-        part = replace(ledger.take(key), resolved_at_ms=moment.at_ms)
+        part = ledger.take(key)
+        severity, certainty = part.worst or (part.severity, part.certainty)
+        part = replace(part, resolved_at_ms=moment.at_ms, severity=severity, certainty=certainty, worst=None)
         if why and part.message:
             part = replace(part, message=f"{part.message}; {why}")
         if part.firing and self._damping(part.code)[1] > 0:

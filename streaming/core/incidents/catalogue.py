@@ -12,6 +12,7 @@ class Catalogue:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.rules = tuple(rules)
         self._by_code = {rule.code: rule for rule in self.rules}
+        self.recurring = frozenset(rule.code for rule in self.rules if rule.recurs)
 
     def rule(self, code: str) -> Rule:
         """The rule of this code. A stored state may hold incidents of a rule that this release does not have: theirs is
@@ -21,5 +22,5 @@ class Catalogue:
         )
 
     def titled(self, title: str) -> tuple[Rule, ...]:
-        """The rules of this title, present or former."""
-        return tuple(rule for rule in self.rules if title in rule.titles)
+        """The rules of this title."""
+        return tuple(rule for rule in self.rules if rule.title == title)

@@ -59,10 +59,10 @@ def alert_severity(
 
 
 def _named(configured: Mapping[str, T], rule: Rule) -> T | None:
-    """What is configured for a rule, by its code or by one of its titles."""
+    """What is configured for a rule, by its code or its title."""
     if not configured:
         return None
-    return next((configured[name] for name in (rule.code, *rule.titles) if name in configured), None)
+    return next((configured[name] for name in (rule.code, rule.title) if name in configured), None)
 
 
 def _of_connectors(owner: Owner, rule: Rule, part: Part) -> AlertSeverity | None:

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.transitions import Moment
-from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Part, Severity, Subject
+from rebalance_monitor.streaming.core.incidents.transitions import Moment, rank
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Part, Subject
 from rebalance_monitor.streaming.core.model.subjects import connector_of
 
 SAME_MOMENT_MS = 600_000
@@ -30,7 +30,7 @@ SHOWN_IN_TEXT = 3
 DETAILED_PARTS = 50
 """Parts of an incident that are stored with message and evidence."""
 
-_SEVERITIES, _CERTAINTIES, _ALERTS = list(Severity), list(Certainty), list(AlertSeverity)
+_ALERTS = list(AlertSeverity)
 
 
 def joined(incidents: Iterable[Incident], finding: Finding, moment: Moment) -> Incident | None:
@@ -56,7 +56,7 @@ def ranked(parts: Iterable[Part]) -> list[Part]:
 
 def harm(harmful: Part | Incident) -> tuple[int, int]:
     """How bad it is and how sure that is; the least is the worst."""
-    return _SEVERITIES.index(harmful.severity), _CERTAINTIES.index(harmful.certainty)
+    return rank(harmful.severity, harmful.certainty)
 
 
 def summed(incident: Incident, parts: Sequence[Part]) -> Incident:
@@ -85,6 +85,16 @@ def summed(incident: Incident, parts: Sequence[Part]) -> Incident:
         more=max(0, len(things) - SHOWN_THINGS),
         common=common,
     )
+
+
+def whole(incident: Incident, parts: Sequence[Part]) -> Incident:
+    """An incident that is over, with what all its parts said, each at its worst: not only what was left last.
+
+    `parts`: all of it, at least one; in which order they came, and in which batches, changes nothing."""
+    if len(parts) == 1:
+        return replace(incident, severity=parts[0].severity, certainty=parts[0].certainty)
+    in_order = sorted(parts, key=lambda one: (one.opened_at_ms, one.subjects))
+    return replace(summed(incident, in_order), historic=incident.historic, next_step=incident.next_step)
 
 
 def _single(incident: Incident, part: Part) -> Incident:

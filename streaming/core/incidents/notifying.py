@@ -16,6 +16,7 @@ last follower is. A follower whose leader is not known, as when the database ref
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from rebalance_monitor.streaming.core.incidents.grouping import SAME_MOMENT_MS, harm, split
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Subject
@@ -31,14 +32,21 @@ class NotifiedIncident:
     led_by: str = ""
 
 
-def heard(
-    known: Mapping[str, NotifiedIncident], transitions: Sequence[Incident]
-) -> tuple[dict[str, NotifiedIncident], list[Incident]]:
-    """What is known after the transitions of one commit, and those that concern people, in order: without what only
-    changes or ends a follower. `known` is what was known before, by incident id."""
+class Heard(NamedTuple):
+    """What is known after one commit, by incident id; the transitions that concern people, in order; and who followed
+    only within the commit: its leader's notification names an incident that began and ended in it."""
+
+    known: dict[str, NotifiedIncident]
+    told: list[Incident]
+    followed: dict[str, NotifiedIncident]
+
+
+def heard(known: Mapping[str, NotifiedIncident], transitions: Sequence[Incident]) -> Heard:
+    """What people hear of the transitions of one commit: not what only changes or ends a follower. `known` is what was
+    known before, by incident id."""
     known = {name: one if one.led_by in known else NotifiedIncident(one.incident) for name, one in known.items()}
     first = _first_heard(known, transitions)
-    now = {**known, **first}
+    now, begun = {**known, **first}, dict(first)
     told: list[Incident] = []
     for incident in transitions:
         name = incident.incident_id
@@ -60,7 +68,14 @@ def heard(
             for follower in [each.incident for each in _followers(now, name) if _louder(each.incident, incident)]:
                 now[follower.incident_id] = NotifiedIncident(follower)
                 told.append(replace(follower, transition="fired"))
-    return now, [replace(one, also=also(now, one.incident_id)) for one in told]
+    alone = {one.incident_id for one in told}
+    followed = {name: one for name, one in begun.items() if one.led_by and name not in now and name not in alone}
+    named = {**followed, **now}
+    return Heard(
+        now,
+        [replace(one, also=also(named if one.firing else now, one.incident_id)) for one in told],
+        followed,
+    )
 
 
 def _followed(now: dict[str, NotifiedIncident], incident: Incident, leader: str) -> Iterator[Incident]:

@@ -21,7 +21,6 @@ class Rule:
     """What a finding of this code is called, how bad it usually is, and which Kafka bugs have looked like it.
 
     `issues_fit`: every finding looks like these bugs; else the law names those that fit what was seen.
-    `former_title`: what the releases before called it; open incidents and configurations may still do so.
     `alert` is the name of its alert, the same for all rules of one title. `wrong` says what is wrong while an incident
     is open: the alert and the runbook begin with it. `meaning` is the law: what holds as long as nothing is found.
     `exceptions` are the legitimate cases that look like a
@@ -34,6 +33,9 @@ class Rule:
 
     `needs_every_generation`: what it finds may be wrong where generations were not seen, so it is not judged where a
     group is polled (`fold.sampling`).
+
+    `recurs`: what it finds is usually over with the next generation; what comes again and again is a finding of the
+    whole group (`fold.recurring`).
 
     For whoever is told: `confirm`, `advice` (steps, in order) and `resolves`, when it ends without anybody's help.
     """
@@ -58,10 +60,5 @@ class Rule:
     confirm: tuple[Check, ...] = ()
     advice: tuple[Step, ...] = ()
     resolves: str = ""
-    former_title: str = ""
     needs_every_generation: bool = True
-
-    @property
-    def titles(self) -> tuple[str, ...]:
-        """Its title, and the former one where there is one."""
-        return (self.title, self.former_title) if self.former_title else (self.title,)
+    recurs: bool = False

@@ -18,6 +18,7 @@ STUCK_REBALANCE = Rule(
     meaning="A group is in PreparingRebalance, and then in CompletingRebalance, no longer than its members allow.",
     exceptions=(
         "a generation was written meanwhile",
+        "a group that is polled was seen settled, or with other members, meanwhile",
         "the brokers were not asked, or did not answer",
         "a group whose last record has no members, so that nobody knows its time-outs",
     ),
@@ -31,7 +32,7 @@ STUCK_REBALANCE = Rule(
         looks("If all processes are well, the brokers cannot end the rebalance: look at them, not at the members."),
         looks("When it ends, the incident names the members that did not join again."),
     ),
-    resolves="With the next record of the group.",
+    resolves="With the next record of the group; where it is polled, when it is seen settled or with other members.",
 )
 
 RULES = (STUCK_REBALANCE,)

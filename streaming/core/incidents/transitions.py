@@ -5,9 +5,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.model.results import Incident, Part, Subject
+from rebalance_monitor.streaming.core.model.results import Certainty, Incident, Part, Severity, Subject
 
 PartKey = str
+
+_SEVERITIES, _CERTAINTIES = list(Severity), list(Certainty)
 
 MOST_EVIDENCE = 16
 """Pieces of evidence that a part keeps: the first half and the last, where it was found worse and better many times."""
@@ -42,6 +44,11 @@ def incident_id(moment: Moment, key: PartKey) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:24]
 
 
+def rank(severity: Severity, certainty: Certainty) -> tuple[int, int]:
+    """How bad it is and how sure that is; the least is the worst."""
+    return _SEVERITIES.index(severity), _CERTAINTIES.index(certainty)
+
+
 def told(finding: Finding) -> str:
     """The message as people read it, with the Kafka issues whose traces look like this."""
     issues = ", ".join(finding.rule.issues if finding.rule.issues_fit else ())
@@ -73,6 +80,7 @@ def found_again(before: Part, finding: Finding) -> Part:
     if len(evidence) > MOST_EVIDENCE:
         half = MOST_EVIDENCE // 2
         evidence = (*evidence[:half], *evidence[-half:])
+    was, now = before.worst or (before.severity, before.certainty), (finding.severity, finding.certainty)
     return replace(
         before,
         severity=finding.severity,
@@ -80,6 +88,7 @@ def found_again(before: Part, finding: Finding) -> Part:
         message=told(finding),
         next_step=finding.next_step,
         evidence=evidence,
+        worst=None if rank(*now) <= rank(*was) else was,
     )
 
 

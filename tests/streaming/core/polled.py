@@ -66,6 +66,10 @@ class Asked:
         self.due_ms: int | None = None
         self._gone = False
 
+    def learns(self, knowledge: Knowledge) -> None:
+        """What else is known of the cluster from now on."""
+        self._knowledge = knowledge
+
     def told(self, body: GroupGeneration, at_ms: int, after_ms: int | None = None) -> list[Result]:
         """A poll that is answered at this time; returns what follows."""
         snapshot = snapshot_of(self._group, body)
@@ -86,7 +90,8 @@ class Asked:
         until_ms = now_ms if shown_ms is None else shown_ms
         gone = any(isinstance(row.body, GroupDeleted) for row in rows) or self._gone
         self._gone = gone and not any(isinstance(row.body, GroupGeneration) for row in rows)
-        shown = ShownGroups({} if self._gone else {self._group: until_ms}, until_ms)
+        anew_ms = self._knowledge.shown.anew_ms
+        shown = ShownGroups({} if self._gone else {self._group: until_ms}, until_ms, anew_ms)
         knowledge = replace(self._knowledge, shown=shown)
         made = fold_group(self._settings, self._group, self.state, rows, Tick(now_ms), knowledge=knowledge)
         self.state, self.due_ms = made.state, made.due_ms

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import REBALANCE_STORM
+from rebalance_monitor.streaming.core.fold.parts import begun_anew
 from rebalance_monitor.streaming.core.fold.state import stored
 from rebalance_monitor.streaming.core.incidents.book import Book
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -14,7 +15,6 @@ from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
 from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Damping, Owner
-from rebalance_monitor.streaming.core.stored_states import begun_anew
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import calm
 from tests.streaming.core.rules.cases_headers import swapped

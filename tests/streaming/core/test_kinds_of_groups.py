@@ -6,13 +6,12 @@ import pytest
 
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold import isolation
-from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, read, stored
+from rebalance_monitor.streaming.core.fold.state import Envelope, read, stored
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group
 from rebalance_monitor.streaming.core.model.codec import dumps
 from rebalance_monitor.streaming.core.model.records import PASSED_OVER, GroupDeleted, OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Standing
 from rebalance_monitor.streaming.core.ports import FoldError
-from rebalance_monitor.streaming.core.stored_states import present
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story
 from tests.streaming.core.rules.cases_across import DELAY_MS, calm
 from tests.streaming.core.rules.cases_workers import left, two_workers
@@ -91,9 +90,9 @@ def test_a_group_dead_by_its_tombstone_is_shown_to_live_by_other_records() -> No
 
 
 def test_a_member_is_there_by_its_share_alone_and_gone_with_the_epoch_of_its_group() -> None:
-    """A group that was converted while an earlier release ran: what named its members was read, and not kept."""
+    """A group that was converted while nobody read: what named its members is gone."""
     story = calm()
-    state = present(3, Saved(b'{"generation":4,"deleted":true,"seen_from_start":true}'))
+    state = stored(Envelope(lifecycle="consumer", generation=4, deleted=True, seen_from_start=True), {})
 
     def shown(type_: bytes, value: bytes | None, at: int, *names: str) -> Row:
         key = type_ + b"".join(len(one).to_bytes(2, "big") + one.encode() for one in (GROUP, *names))
@@ -113,8 +112,8 @@ def test_a_member_is_there_by_its_share_alone_and_gone_with_the_epoch_of_its_gro
     assert [one.state for one in outcome.results if isinstance(one, Standing)] == ["Empty"]
 
 
-def test_a_share_group_that_an_earlier_release_counted_goes_on_without_an_end() -> None:
-    """It was not judged then: its records that come are not all there are, and nothing of it ended."""
+def test_a_group_of_which_only_members_were_known_goes_on_as_a_share_group_without_an_end() -> None:
+    """Its records that come are not all there are, and nothing of it ended."""
     story = pair()
     counted = Envelope(lifecycle="epochs", next_offsets={f"{OFFSETS}-0": 1}, home=f"{OFFSETS}-0")
     state = stored(counted, {"epochs": dumps(EpochsState(members=frozenset({"a"}), shown="Unknown"))})
@@ -127,20 +126,19 @@ def test_a_share_group_that_an_earlier_release_counted_goes_on_without_an_end() 
 
 
 @pytest.mark.parametrize(
-    ("state", "lifecycle"),
+    "envelope",
     [
-        (b'{"generation":4,"seen_from_start":true}', "consumer"),
-        (b'{"generation":4,"deleted":true,"session_ms":10000}', "connect"),
-        (b'{"history":{"entries":[]}}', None),
+        Envelope(lifecycle="consumer", generation=4, seen_from_start=True),
+        Envelope(lifecycle="connect", generation=4, deleted=True),
+        Envelope(),
     ],
+    ids=lambda one: one.lifecycle or "none",
 )
-def test_a_tombstone_waits_for_a_conversion_after_an_upgrade_too(state: bytes, lifecycle: str | None) -> None:
-    """The state of a group that was empty when an earlier release stored it says its kind by what it holds."""
-    carried = present(3, Saved(state))
-    assert envelope_of(carried).lifecycle == lifecycle
+def test_only_the_tombstone_of_a_consumer_group_waits_for_a_conversion(envelope: Envelope) -> None:
     story = calm()
-    outcome = fold_group(story.settings, GROUP, carried, [later(story, GroupDeleted())], Tick(story.now_ms))
-    assert any(isinstance(one, Standing) for one in outcome.results) == (lifecycle != "consumer")
+    state = stored(envelope, {})
+    outcome = fold_group(story.settings, GROUP, state, [later(story, GroupDeleted())], Tick(story.now_ms))
+    assert any(isinstance(one, Standing) for one in outcome.results) == (envelope.lifecycle != "consumer")
 
 
 @pytest.mark.parametrize("kind", ["consumer", ""])

@@ -123,7 +123,7 @@ def test_a_partition_that_stands_still_opens_one_incident_that_names_all() -> No
     incident = polled.incident()
     assert (incident.alert, incident.rule) == (AlertSeverity.WARNING, "partitions_not_advancing")
     assert [f"{subject.type} {subject.id}" for subject in incident.subjects] == ["partition a-1", "member m2"]
-    assert incident.message.startswith("m2 holds a-1: it stands at offset 100 for ")
+    assert incident.message.startswith("m2 holds a-1: it stands at offset 100 since ")
     assert "since generation 1," in incident.message
 
 
@@ -275,4 +275,4 @@ def test_a_member_of_a_kip_848_group_is_found_by_its_target() -> None:
     story.holds("m2", 1, "1")
     found = incidents(polled(story, {"a-0": steady, "a-1": still}).fold(), STANDS)
     assert [one.transition for one in found] == ["opened", "fired"]
-    assert found[0].message.startswith("m2 holds a-1: it stands at offset 100 for ")
+    assert found[0].message.startswith("m2 holds a-1: it stands at offset 100 since ")

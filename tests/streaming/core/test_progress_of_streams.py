@@ -43,7 +43,7 @@ def test_a_thread_whose_partition_stands_still_is_named() -> None:
     (opened, *_) = incidents(story.fold(), STANDS)
     assert [f"{one.type} {one.id}" for one in opened.subjects] == ["partition t0-1", "member b1"]
     assert (opened.severity, opened.certainty) == (Severity.MEDIUM, Certainty.LIKELY)
-    assert opened.message.startswith("b1 holds t0-1: it stands at offset 140 for ")
+    assert opened.message.startswith("b1 holds t0-1: it stands at offset 140 since ")
 
 
 def test_a_member_of_a_kip_1071_group_is_named_by_its_active_tasks() -> None:

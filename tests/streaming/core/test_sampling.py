@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.cluster.group_states import PREPARING, GroupStates, Rebalancing
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge, knowledge_of
+from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import STATIC_ON_WILDCARD
 from rebalance_monitor.streaming.core.fold.sampling import MISSING, contents_of
@@ -302,6 +303,35 @@ def test_a_stuck_rebalance_ends_with_the_assignment_that_was_there_before() -> N
     assert incidents(polled.fold([], NOW_MS + 80_000))
     ended = incidents(polled.told(body, NOW_MS + 90_000))
     assert [each.rule for each in ended if each.resolved_at_ms is not None] == ["stuck_rebalance"]
+
+
+def seen_with_others(knowledge: Knowledge, at_ms: int) -> Knowledge:
+    """An answer of this time described the group with other members than the one before."""
+    return replace(knowledge, shown=ShownGroups(anew_ms={"g": at_ms}))
+
+
+def test_a_group_that_is_seen_with_other_members_meanwhile_is_not_stuck() -> None:
+    """Every question finds it rebalancing, while generation follows generation."""
+    (body,) = bodies("roundrobin", HEALTHY)
+    owner = Owner(groups="*", team="t", rebalance_timeout_ms=9_000)
+    settings = ClusterSettings(name="c", owners=(owner,))
+    for anew_ms, rules in ((NOW_MS + 5_000, ["stuck_rebalance"]), (NOW_MS + 15_000, [])):
+        polled = Asked(settings, "g", seen_with_others(stuck(NOW_MS + 10_000, NOW_MS + 20_000), anew_ms))
+        polled.told(body, NOW_MS)
+        found = incidents(polled.fold([], NOW_MS + 20_000))
+        assert [each.rule for each in found if each.transition == "opened"] == rules
+
+
+def test_a_stuck_rebalance_is_over_when_the_group_is_seen_with_other_members() -> None:
+    (body,) = bodies("roundrobin", HEALTHY)
+    owner = Owner(groups="*", team="t", rebalance_timeout_ms=60_000)
+    polled = Asked(ClusterSettings(name="c", owners=(owner,)), "g", stuck(NOW_MS + 10_000, NOW_MS + 80_000))
+    polled.told(body, NOW_MS)
+    assert incidents(polled.fold([], NOW_MS + 80_000))
+    polled.learns(seen_with_others(stuck(NOW_MS + 10_000, NOW_MS + 90_000), NOW_MS + 89_000))
+    ended = incidents(polled.fold([], NOW_MS + 90_000))
+    assert [each.rule for each in ended if each.resolved_at_ms is not None] == ["stuck_rebalance"]
+    assert ended[-1].message.endswith("with other members")
 
 
 def test_the_document_names_the_rules_that_are_judged() -> None:

@@ -88,7 +88,7 @@ def test_other_assignments_that_an_assignor_gives_are_a_round_of_their_own() -> 
 
 
 def test_a_copy_whose_first_record_nobody_saw_is_not_judged() -> None:
-    """As in a state that an earlier release stored: it holds no verdict."""
+    """The stored state holds no verdict."""
     story = consumers((GOES, STAYS), (BACK, STAYS))
     state = fold_group(story.settings, GROUP, None, story.rows[:1], None, knowledge=story.knowledge).state
     assert state is not None

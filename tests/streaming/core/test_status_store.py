@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_monitor.streaming.calculator.connect_statuses import read_statuses
+from lab.wire.connect_statuses import read_statuses
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, Sighting, after
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "connect" / "status-reads.jsonl.gz"
@@ -21,7 +21,7 @@ def cases() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("release", ["3.5.2", "3.9.1", "4.3.1"])
-def test_the_calculator_shows_what_the_store_of_this_release_shows(release: str) -> None:
+def test_the_reader_of_golden_logs_shows_what_the_store_of_this_release_shows(release: str) -> None:
     compared = 0
     for case in cases():
         if case["release"] == release:

@@ -91,7 +91,7 @@ def test_a_shorter_patience_is_counted_from_the_first_record_without_holder() ->
 def test_what_the_owner_says_of_time_outs_counts_instead_of_what_the_members_say() -> None:
     known, group, early, _, _ = up_to_a_delay()
     members = due_ms(known, group, fold_early(known, group, early))
-    owner = Owner(groups="*", team="pipelines", session_timeout_ms=0, rebalance_timeout_ms=0)
+    owner = Owner(groups="*", team="pipelines", silent_member_ms=0, rebalance_timeout_ms=0)
     sooner = replace(known, owners=(owner,))
     later = replace(known, owners=(replace(owner, silent_member_ms=3_600_000),))
     stranger = replace(known, owners=(replace(owner, groups="another-*"),))

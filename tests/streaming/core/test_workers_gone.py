@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Con
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, SESSION_MS, STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS
 from tests.streaming.core.rules.cases_workers import left, rest, two_workers
-from tests.streaming.states import connect_of, timer_ms, with_connect
+from tests.streaming.states import timer_ms
 
 CODE = "CONNECT-K18"
 HOUR_MS = 60 * MINUTE_MS
@@ -157,17 +157,6 @@ def test_the_group_record_written_again_and_the_tombstone_leave_it_open() -> Non
     outcome = live(story, story.rows[known:], state)
     assert not incidents(outcome.results, CODE)
     assert not ticked(story.settings, outcome.state, story.now_ms + HOUR_MS)[1]
-
-
-def test_after_an_upgrade_paused_connectors_are_not_taken_for_running_ones() -> None:
-    """A state stored by a release that kept no target states: the harm is possible, and wakes nobody."""
-    story = left(two_workers())
-    state = live(story).state
-    known = connect_of(state)
-    older = replace(known, history=replace(known.history, targets_known=False, targets=()))
-    _, found = ticked(story.settings, with_connect(state, older), story.now_ms + HOUR_MS)
-    assert {one.certainty for one in found} == {Certainty.POSSIBLE}
-    assert AlertSeverity.CRITICAL not in {one.alert for one in found}
 
 
 def test_restarting_all_workers_one_by_one_or_all_at_once_is_silent() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rebalance_monitor.streaming.core.incidents.book import Book, Changes, Pages
 from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.grouping import DETAILED_PARTS, SAME_MOMENT_MS, SHOWN_THINGS
+from rebalance_monitor.streaming.core.incidents.grouping import DETAILED_PARTS, SAME_MOMENT_MS, SHOWN_THINGS, whole
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.transitions import MOST_EVIDENCE, Moment, key_of
@@ -180,6 +180,29 @@ def test_two_open_incidents_never_share_rule_cause_and_moment(story: list[Event]
 @settings(max_examples=100)
 def test_cuts_of_batches_change_nothing(story: list[Event], cuts: frozenset[int]) -> None:
     assert run(story, cuts)[1] == run(story)[1]
+
+
+@given(st.lists(events, max_size=20), st.randoms(use_true_random=False))
+@settings(max_examples=100)
+def test_what_an_incident_was_about_is_a_function_of_its_parts(story: list[Event], order: Random) -> None:
+    published = run(story)[1]
+    last = {one.incident_id: one for one in incidents(published)}
+    for name, parts in parts_of(one for one in published if isinstance(one, Part)).items():
+        found = whole(last[name], parts)
+        shuffled = list(parts)
+        order.shuffle(shuffled)
+        assert whole(last[name], shuffled) == found
+        assert found.severity == min((one.severity for one in parts), key=list(Severity).index)
+        assert found.parts == len(parts)
+
+
+def test_a_part_that_was_worse_once_ends_as_bad_as_it_was() -> None:
+    book = new_book()
+    book.note(Notice(moment=moment(0), found=(finding(TWICE, "a-0"),)))
+    book.note(Notice(moment=moment(1), found=(finding(TWICE, "a-0", possible=True),)))
+    changed = book.note(Notice(moment=moment(2), evaluated=frozenset({TWICE.code})))
+    (part,) = (one for one in changed if isinstance(one, Part))
+    assert (part.severity, part.certainty) == (Severity.CRITICAL, Certainty.CERTAIN)
 
 
 found_at_once = st.lists(

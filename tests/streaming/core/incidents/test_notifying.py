@@ -1,6 +1,6 @@
 """Incidents of one harm are one notification: laws of who leads whom."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.core.incidents.grouping import SAME_MOMENT_MS
-from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, heard
+from rebalance_monitor.streaming.core.incidents.notifying import Heard, NotifiedIncident, heard
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
 from tests.streaming.builders import incident
 
@@ -30,34 +30,34 @@ def told(found: Sequence[Incident]) -> list[tuple[str, str, tuple[str, ...]]]:
 
 def test_one_doubled_task_is_one_notification_from_its_beginning_to_its_end() -> None:
     held, handed = firing("1"), firing("3", alert=AlertSeverity.INFO)
-    known, found = heard({}, [handed, held])
+    known, found, _ = heard({}, [handed, held])
     assert told(found) == [("1", "fired", ("rule_3",))]
     twice = firing("2", opened_at_ms=30_000, alert=AlertSeverity.WARNING, severity=Severity.MEDIUM)
-    known, found = heard(known, [over(held), over(handed), twice])
+    known, found, _ = heard(known, [over(held), over(handed), twice])
     assert told(found) == []
-    known, found = heard(known, [over(twice)])
+    known, found, _ = heard(known, [over(twice)])
     assert told(found) == [("1", "resolved", ())]
     assert known == {}
 
 
 def test_who_becomes_louder_than_its_leader_is_notified() -> None:
     leader, follower = firing("1", alert=AlertSeverity.WARNING), firing("2", alert=AlertSeverity.INFO)
-    known, _ = heard({}, [leader, follower])
+    known, _, _ = heard({}, [leader, follower])
     assert known["2"].led_by == "1"
     louder = replace(follower, transition="updated", alert=AlertSeverity.CRITICAL)
-    known, found = heard(known, [louder])
+    known, found, _ = heard(known, [louder])
     assert told(found) == [("2", "fired", ())]
     assert told(heard(known, [over(leader)])[1]) == [("1", "resolved", ())]
 
 
 def test_a_leader_that_becomes_quieter_no_longer_stands_for_who_is_louder() -> None:
-    known, _ = heard({}, [firing("1"), firing("2", alert=AlertSeverity.WARNING)])
+    known, _, _ = heard({}, [firing("1"), firing("2", alert=AlertSeverity.WARNING)])
     quieter = firing("1", transition="updated", alert=AlertSeverity.INFO)
     assert told(heard(known, [quieter])[1]) == [("1", "updated", ()), ("2", "fired", ())]
 
 
 def test_what_shares_nothing_or_comes_later_is_a_notification_of_its_own() -> None:
-    known, _ = heard({}, [firing("1")])
+    known, _, _ = heard({}, [firing("1")])
     for other in (firing("2", ["b-0"]), firing("2", opened_at_ms=SAME_MOMENT_MS), firing("2", group="another")):
         assert told(heard(known, [other])[1]) == [("2", "fired", ())]
 
@@ -88,7 +88,7 @@ incidents = st.lists(
 
 @given(incidents, st.randoms(use_true_random=False))
 def test_every_incident_is_notified_or_has_a_leader_that_is_not_quieter(some: list[Incident], order: Random) -> None:
-    known, found = heard({}, some)
+    known, found, _ = heard({}, some)
     assert known.keys() == {one.incident_id for one in some}
     alone = {name for name, one in known.items() if not one.led_by}
     assert {one.incident_id for one in found} == alone
@@ -106,6 +106,15 @@ def test_every_incident_is_notified_or_has_a_leader_that_is_not_quieter(some: li
 steps = st.lists(
     st.tuples(st.sampled_from("1234"), st.sampled_from(["fire", "louder", "quieter", "resolve"])), max_size=25
 )
+
+
+def nobody_is_left_out(before: Mapping[str, NotifiedIncident], commit: Sequence[Incident], after: Heard) -> None:
+    """What fires in a commit is told, or led; what is over by its end is named by its leader, if that is told now."""
+    heard_of = {*before, *after.known, *after.followed, *(one.incident_id for one in after.told)}
+    assert {one.incident_id for one in commit if one.firing} <= heard_of
+    named = {rule for one in after.told for rule in one.also}
+    for one in after.followed.values():
+        assert one.led_by in before or one.incident.rule in named
 
 
 @given(steps, st.lists(st.integers(1, 5), max_size=25))
@@ -141,7 +150,9 @@ def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
     while transitions:
         size = sizes.pop(0) if sizes else len(transitions)
         commit, transitions = transitions[:size], transitions[size:]
-        known, found = heard(known, commit)
+        after = heard(known, commit)
+        nobody_is_left_out(known, commit, after)
+        known, found, _ = after
         for current in commit:
             last[current.incident_id] = current
         for current in found:
@@ -158,10 +169,22 @@ def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
     assert open_now == {}
 
 
+def test_a_follower_that_begins_and_ends_within_one_commit_is_named_by_its_leader() -> None:
+    """As after a restart, when one commit brings what had happened meanwhile."""
+    leader, follower = firing("1"), firing("2", alert=AlertSeverity.WARNING)
+    for commit in ([leader, follower, over(follower)], [follower, over(follower), leader]):
+        known, found, followed = heard({}, commit)
+        assert told(found) == [("1", "fired", ("rule_2",))]
+        assert (list(known), [(name, one.led_by) for name, one in followed.items()]) == (["1"], [("2", "1")])
+    known, found, followed = heard({}, [leader, follower, over(leader), over(follower)])
+    assert told(found) == [("1", "fired", ("rule_2",)), ("1", "resolved", ())]
+    assert (known, followed["2"].led_by) == ({}, "1")
+
+
 def test_whose_leader_is_not_known_is_notified_by_itself() -> None:
     """As when the database refused the leader's row: nobody else names the follower, and nothing may fail over it."""
     known = {"2": NotifiedIncident(firing("2"), led_by="1")}
-    after, found = heard(known, [firing("2", transition="updated")])
+    after, found, _ = heard(known, [firing("2", transition="updated")])
     assert told(found) == [("2", "updated", ())]
     assert after["2"].led_by == ""
     assert told(heard(known, [over(firing("2"))])[1]) == [("2", "resolved", ())]

@@ -18,6 +18,7 @@ from tests.streaming.core.rules.cases_record import (
     pair,
     swapped_answer,
 )
+from tests.streaming.core.rules.consumers import Consumer, group
 from tests.streaming.core.rules.edits import blob, everyone, header
 
 
@@ -138,6 +139,10 @@ def a_consumer_about_to_join() -> Story:
     return about_to_join("consumer")
 
 
+def a_subscription_that_ends_behind_its_user_data() -> Story:
+    return group("range", (Consumer(id="m1", given="a-0 a-1", version=1, short=True),))
+
+
 CASES: tuple[Case, ...] = (
     broken("I9", wrong_leader_url, C, W2, says="leader URL"),
     broken("I9", version_1_of_a_release_that_writes_2, C, W1, says="version 1"),
@@ -157,5 +162,10 @@ CASES: tuple[Case, ...] = (
         code="CONSUMER-C12",
         exception="a member that is about to join has neither",
         story=a_consumer_about_to_join,
+    ),
+    NearMiss(
+        code="CONSUMER-C12",
+        exception="a subscription that ends behind its user data",
+        story=a_subscription_that_ends_behind_its_user_data,
     ),
 )

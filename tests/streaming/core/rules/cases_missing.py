@@ -146,14 +146,23 @@ def nobody_static() -> Story:
 
 
 INFO = Severity.INFO
-HELD_B = "ib (client consumer on 10.0.0.1) has been away for 600 s beyond its session time-out; it held a-2, a-3"
+
+
+def away(who: str, since: str, held: str) -> str:
+    return f"{who} has been away since 2027-01-15 {since} UTC, when its session time-out had passed; it held {held}"
+
+
+def ib(since: str) -> str:
+    return away("ib (client consumer on 10.0.0.1)", since, "a-2, a-3")
+
+
 CASES: tuple[Case, ...] = (
     Broken(
         code=MISSING,
         story=a_host_is_lost,
         severity=INFO,
         subjects=("member i3",),
-        says="i3 (client c on h3) has been away for 600 s beyond its session time-out; it held a-2",
+        says=away("i3 (client c on h3)", "08:04:00", "a-2"),
     ),
     Broken(
         code=MISSING,
@@ -166,11 +175,13 @@ CASES: tuple[Case, ...] = (
         story=a_thread_is_lost,
         severity=INFO,
         subjects=("member app-2",),
-        says="app-2 (client app-b1 on h2) has been away for 600 s beyond its session time-out; it held 0_1 active",
+        says=away("app-2 (client app-b1 on h2)", "08:02:05", "0_1 active"),
     ),
-    Broken(code=MISSING, story=a_member_dies, severity=INFO, subjects=("member ib",), says=HELD_B),
-    Broken(code=MISSING, story=a_member_leaves_for_a_while, severity=INFO, subjects=("member ib",), says=HELD_B),
-    Broken(code=MISSING, story=a_place_is_kept_for_long, severity=INFO, subjects=("member ib",), says=HELD_B),
+    Broken(code=MISSING, story=a_member_dies, severity=INFO, subjects=("member ib",), says=ib("08:02:00")),
+    Broken(
+        code=MISSING, story=a_member_leaves_for_a_while, severity=INFO, subjects=("member ib",), says=ib("08:03:30")
+    ),
+    Broken(code=MISSING, story=a_place_is_kept_for_long, severity=INFO, subjects=("member ib",), says=ib("08:02:45")),
     NearMiss(code=MISSING, exception="it comes back within the patience", story=bounced),
     NearMiss(code=MISSING, exception="it left by a request", story=asked_to_leave),
     NearMiss(code=MISSING, exception="it comes back within the patience", story=restarted),

@@ -116,7 +116,8 @@ CASES: tuple[Case, ...] = (
         story=one_stands,
         severity=Severity.MEDIUM,
         subjects=("partition a-1", "member m2"),
-        says="m2 holds a-1: it stands at offset 100 for 419 s, since generation 1, and its end offset grew from 105",
+        says="m2 holds a-1: it stands at offset 100 since generation 1, 2027-01-15 08:00:10 UTC, "
+        "and its end offset grew from 105",
     ),
     NearMiss(code=STANDS, exception="everything is read, or was a moment ago", story=everything_is_read),
     NearMiss(code=STANDS, exception="nothing is written", story=nothing_is_written),

@@ -1,7 +1,10 @@
 """Cases of a rebalance that does not end: GROUP-G1. What is polled tells of it, beside the records."""
 
+from dataclasses import replace
+
 from rebalance_monitor.streaming.core.cluster.group_states import PREPARING, GroupStates, StatePoll
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
+from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
 from rebalance_monitor.streaming.core.model.results import Severity
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
@@ -31,6 +34,14 @@ def a_generation_meanwhile() -> Story:
     return polled(group(ROUNDROBIN, WHOLE), from_ms=-10 * ALLOWED_MS, until_ms=ALLOWED_MS)
 
 
+def other_members_meanwhile() -> Story:
+    """It is polled: a minute ago it was described with other members than before."""
+    story = polled(group(ROUNDROBIN, WHOLE))
+    shown = ShownGroups(anew_ms={GROUP: story.now_ms + ALLOWED_MS + EVERY_MS})
+    story.knowledge = replace(story.knowledge, shown=shown)
+    return story
+
+
 def nobody_asked() -> Story:
     return group(ROUNDROBIN, WHOLE).until(10 * ALLOWED_MS)
 
@@ -45,9 +56,14 @@ CASES: tuple[Case, ...] = (
         story=stuck,
         severity=Severity.CRITICAL,
         subjects=(f"group {GROUP}",),
-        says="in PreparingRebalance for 120 s, longer than the 60 s that its members allow",
+        says="in PreparingRebalance since 2027-01-15 08:00:05 UTC, longer than the 60 s that its members allow",
     ),
     NearMiss(code=STUCK, exception="a generation was written meanwhile", story=a_generation_meanwhile),
+    NearMiss(
+        code=STUCK,
+        exception="a group that is polled was seen settled, or with other members, meanwhile",
+        story=other_members_meanwhile,
+    ),
     NearMiss(code=STUCK, exception="the brokers were not asked, or did not answer", story=nobody_asked),
     NearMiss(
         code=STUCK,

@@ -1,0 +1,46 @@
+"""The rules of every kind of group, as the fold asks for them: behind a record, behind a target, and by the clock."""
+
+from collections.abc import Sequence
+
+from rebalance_monitor.streaming.core.fold import lag, recurring, restless, stuck
+from rebalance_monitor.streaming.core.fold.intake import Intake
+from rebalance_monitor.streaming.core.fold.published import source_of
+from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.incidents.notice import Output
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import Generation
+
+
+def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope) -> None:
+    """Publish what its session said of a classic group's record, and what follows from it. `before`: the envelope
+    before the record."""
+    fold.publish(recurring.recorded(fold, outputs, source_of(row), row.timestamp_ms))
+    restless.recorded(fold, row, outputs, before)
+
+
+def computed(fold: Intake, target: Generation) -> None:
+    """What follows from a target, once it is published."""
+    restless.computed(fold, target)
+
+
+def ended(fold: Intake, row: Row, before: frozenset[str]) -> None:
+    """A rebalance has ended, with this record. `before`: the members of the record before."""
+    stuck.ended(fold, row, before)
+
+
+def due_ms(fold: Intake) -> int | None:
+    """When the next timer of these rules is due, by the coordinator's clock."""
+    times = (restless.due_ms(fold), recurring.due_ms(fold))
+    return min((one for one in times if one is not None), default=None)
+
+
+def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
+    """The timers that are due at this time."""
+    restless.fire(fold, at_ms, historic=historic)
+    recurring.fire(fold, at_ms, historic=historic)
+
+
+def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
+    """What was polled of the group. `last`: the record judged last."""
+    stuck.look(fold, tick, last)
+    lag.look(fold, tick, last)
