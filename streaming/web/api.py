@@ -4,7 +4,7 @@ A group outside the scope is answered like one that does not exist.
 """
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,11 @@ from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.web import fleet
+from rebalance_monitor.streaming.web.attention import Attention, LastsMs, by_the_catalogue, incident_object, storms
 from rebalance_monitor.streaming.web.openapi import document
 from rebalance_monitor.streaming.web.parameters import cursor, place
 from rebalance_monitor.streaming.web.reader import Reader, Unavailable
-from rebalance_monitor.streaming.web.rows import GapRow, GroupName, ListPage
+from rebalance_monitor.streaming.web.rows import GapRow, GroupName, IncidentRow, ListPage
 from rebalance_monitor.streaming.web.scope import EVERYTHING, Scope, TeamOf, visible
 from rebalance_monitor.streaming.web.upstream import StreamingJob
 
@@ -45,6 +46,7 @@ class PageSource:
     version: str = ""
     clock_ms: Callable[[], int] = now_ms
     topics_of: Callable[[GroupName], Collection[str]] = lambda _: ()
+    lasts_ms: LastsMs = by_the_catalogue
 
     def gaps(self, key: GroupName) -> list[GapRow]:
         """The last gaps of this group's records and topics, acknowledged ones too."""
@@ -66,16 +68,20 @@ class PageSource:
         """Groups and open incidents that this scope shows."""
         only = self.only(scope)
         rows, incidents = self.reader.groups(only), self.reader.open_incidents(only)
-        return fleet.fleet(rows, incidents, self.all_windows(), self.team_of, self.clock_ms())
+        return fleet.fleet(rows, incidents, self.attention(incidents), self.team_of)
 
     def group(self, scope: Scope, key: GroupName) -> fleet.GroupState:
         """One group as it stands; NotFound."""
         row = self.reader.group(key) if scope.sees(key[0], self.team_of(*key)) else None
         if row is None:
             raise NotFound("no such group is known")
-        now, windows = self.clock_ms(), self.all_windows()
-        told = [fleet.told_of(one, windows, now) for one in self.reader.open_incidents([key])]
-        return fleet.group_state(row, told, self.team_of(*key), now)
+        incidents = self.reader.open_incidents([key])
+        attention = self.attention(incidents)
+        return fleet.group_state(row, [attention.of(one) for one in incidents], self.team_of(*key), attention.now_ms)
+
+    def attention(self, incidents: Iterable[IncidentRow]) -> Attention:
+        """What decides now whether people hear of incidents. `incidents`: the open ones of the groups in question."""
+        return Attention(self.all_windows(), self.clock_ms(), storms(incidents), self.lasts_ms)
 
 
 def groups(source: PageSource, scope: Scope, values: Values) -> Object:
@@ -101,7 +107,7 @@ def group(source: PageSource, scope: Scope, values: Values) -> Object:
     return {
         "group": fleet.group_object(state),
         "generation": latest.items[0].document if latest.items else None,
-        "incidents": [fleet.incident_object(told) for told in state.incidents],
+        "incidents": [incident_object(told) for told in state.incidents],
         "progress": source.reader.progress(key),
     }
 
@@ -124,8 +130,9 @@ def incidents(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str))
     where = _where(values, "cluster", "group")
     page = source.reader.incidents(where, values["state"], source.only(scope), values["limit"], after)
-    now, windows = source.clock_ms(), source.all_windows()
-    return _listed(page, lambda row: fleet.incident_object(fleet.told_of(row, windows, now)))
+    groups = sorted({row.key for row in page.items if not row.over})
+    attention = source.attention(source.reader.open_incidents(groups) if groups else ())
+    return _listed(page, lambda row: incident_object(attention.of(row)))
 
 
 def incident_parts(source: PageSource, scope: Scope, values: Values) -> Object:

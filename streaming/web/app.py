@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route as Path
 
 from rebalance_monitor.streaming.web import api, pages
-from rebalance_monitor.streaming.web.contract import PREFIX, RENAMED, ROUTES, Route
+from rebalance_monitor.streaming.web.contract import PREFIX, ROUTES, Route
 from rebalance_monitor.streaming.web.guard import Guard, scope_of
 from rebalance_monitor.streaming.web.live import Crowded, Live
 from rebalance_monitor.streaming.web.parameters import BadRequest, parsed
@@ -48,7 +48,6 @@ def application(
         Path("/readyz", _readyz(source)),
         Path("/metrics", _metrics(source)),
         *(Path(route.path, _events(live) if route.name == "events" else _answer(source, route)) for route in ROUTES),
-        *(Path(former, _renamed(present)) for former, present in RENAMED.items()),
     ]
     return Starlette(
         routes=routes,
@@ -128,13 +127,6 @@ def _answer(source: api.PageSource, route: Route) -> Handler:
     async def answer(request: Request) -> Response:
         values = parsed(route, request.query_params.multi_items())
         return JSONResponse(await run_in_threadpool(answers, source, scope_of(request), values))
-
-    return answer
-
-
-def _renamed(present: str) -> Handler:
-    async def answer(request: Request) -> Response:
-        raise api.NotFound(f"this list is at {present} now; /api/v1/openapi.json describes its items")
 
     return answer
 

@@ -10,7 +10,6 @@ from typing import Any, Literal
 PREFIX = "/api/v1"
 MOST = 500
 USUAL = 100
-RENAMED = {f"{PREFIX}/jobs": f"{PREFIX}/connectors_and_tasks"}
 """Lists that had another address before. Their items have changed as well, so nobody is redirected."""
 
 Schema = dict[str, Any]

@@ -1,11 +1,11 @@
-"""From rows to what is said of groups and incidents: who is notified of what, and how bad it stands. Pure: no clock."""
+"""From rows to what is said of groups: how bad they stand, the worst first. Pure: no clock."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, muting
+from rebalance_monitor.streaming.web.attention import Attention, ShownIncident
 from rebalance_monitor.streaming.web.rows import GroupName, GroupRow, IncidentRow
 from rebalance_monitor.streaming.web.scope import TeamOf
 
@@ -23,19 +23,6 @@ _ORDER = tuple(STATES)
 # Without members there is nobody to wait for.
 NOBODY = ("Empty", "Dead")
 _LOUDNESS = {"critical": 0, "warning": 1, "info": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class ShownIncident:
-    """An incident with whether people are notified of it: notified, muted, suppressed or over; `why` they are not."""
-
-    row: IncidentRow
-    attention: str
-    why: str = ""
-
-    @property
-    def document(self) -> Object:
-        return self.row.document
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,39 +45,18 @@ class Fleet:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-def told_of(row: IncidentRow, windows: Sequence[Maintenance], now_ms: int) -> ShownIncident:
-    """Whether people hear of this incident at `now_ms`, and if not, why."""
-    document = row.document
-    if row.over:
-        return ShownIncident(row, "over")
-    window = muting(windows, row.cluster, row.group, now_ms)
-    if window is not None:
-        return ShownIncident(row, "muted", f"maintenance by {window.owner}: {window.reason}")
-    if document["firing"] and document["alert"] != "info":
-        why = f"in the notification of {row.led_by}" if row.led_by else ""
-        return ShownIncident(row, "notified", why)
-    if row.historic:
-        return ShownIncident(row, "suppressed", "found in records from before the monitor's start")
-    if document["firing"]:
-        return ShownIncident(row, "suppressed", "for reports only")
-    if document["fired_at_ms"] is not None:
-        return ShownIncident(row, "suppressed", "absorbed by a rebalance storm, or people were notified of its end")
-    return ShownIncident(row, "suppressed", "it has not lasted long enough, or a rebalance storm absorbs it")
-
-
 def fleet(
     rows: Iterable[GroupRow],
     incidents: Iterable[IncidentRow],
-    windows: Sequence[Maintenance],
+    attention: Attention,
     team_of: TeamOf,
-    now_ms: int,
 ) -> Fleet:
     """Everything that the first page shows of groups and incidents."""
     by_group: dict[GroupName, list[ShownIncident]] = defaultdict(list)
-    told = sorted((told_of(row, windows, now_ms) for row in incidents), key=_loudness)
+    told = sorted((attention.of(row) for row in incidents), key=_loudness)
     for incident in told:
         by_group[incident.row.key].append(incident)
-    groups = [group_state(row, by_group.get(row.key, ()), team_of(*row.key), now_ms) for row in rows]
+    groups = [group_state(row, by_group.get(row.key, ()), team_of(*row.key), attention.now_ms) for row in rows]
     groups.sort(key=lambda one: (_ORDER.index(one.state), one.row.status in NOBODY, -(one.row.at_ms or 0), one.row.key))
     counts = {state: sum(one.state == state for one in groups) for state in STATES}
     counts |= {name: sum(one.attention == name for one in told) for name in ("notified", "suppressed")}
@@ -149,17 +115,6 @@ def group_object(state: GroupState) -> Object:
         "grade": row.grade,
         "at_ms": row.at_ms,
         "incidents": len(state.incidents),
-    }
-
-
-def incident_object(shown: ShownIncident) -> Object:
-    """An incident as the API shows it: the published object, and whether people hear of it."""
-    return {
-        "violation": shown.document,
-        "attention": shown.attention,
-        "why": shown.why,
-        "historic": shown.row.historic,
-        "judged_by": shown.row.judged_by,
     }
 
 

@@ -103,6 +103,7 @@ class _Job:
     expected: str | None = None
     judged: bool = False
     note: str = ""
+    state: str = ""
 
 
 _NOTES = {
@@ -112,15 +113,19 @@ _NOTES = {
     "not_started": "not taken up yet",
     "unassigned": "nobody has it",
 }
+_OF_STATUSES = (_NOTES["elsewhere"], _NOTES["not_started"])
 
 
 def matrix(generation: Object, jobs: Sequence[Object] = (), *, most_cells: int = MOST_CELLS) -> Matrix:
     """From the documents of a group's latest generation and, for Connect, of its jobs as they stand."""
     names = {one["member_id"]: one["worker"] or one["instance_id"] or one["member_id"] for one in generation["members"]}
-    found = _from_generation(generation, names)
-    # What the jobs say follows a record some seconds later; until then the record alone is right.
+    found, stated = _from_generation(generation, names), _from_jobs(jobs)
+    # What the jobs say follows a record some seconds later, and stays as it was where the record moved nothing. Until
+    # one of them has the record's generation, the record alone says who holds what.
     if any(one["generation"] >= generation["generation"] for one in jobs):
-        found = _from_jobs(jobs)
+        found = stated
+    else:
+        _note_what_lasts(found, stated)
     workers = sorted({*names.values(), *(holder for job in found.values() for holder in job.holders)})
     totals = tuple(sum(worker in job.holders for job in found.values()) for worker in workers)
     if len(found) * len(workers) > most_cells:
@@ -155,13 +160,21 @@ def _from_jobs(jobs: Iterable[Object]) -> dict[str, _Job]:
     for item in jobs:
         note = _NOTES.get(item["agreement"], "")
         running = item["running"]
-        if running is not None and running["state"] != "RUNNING":
-            note = ", ".join(part for part in (running["state"].lower(), note) if part)
+        state = running["state"].lower() if running is not None and running["state"] != "RUNNING" else ""
         name = item["subject"]["id"]
         if item["subject"]["type"] == "connector":
             name += CONNECTOR
-        found[name] = _Job(list(item["assigned"]), item["expected"], item["judged"], note)
+        found[name] = _Job(list(item["assigned"]), item["expected"], item["judged"], note, state)
     return found
+
+
+def _note_what_lasts(found: Mapping[str, _Job], stated: Mapping[str, _Job]) -> None:
+    """What statuses said of a job holds until its holders change."""
+    for name, job in found.items():
+        before = stated.get(name)
+        if before is not None and sorted(before.holders) == sorted(job.holders):
+            job.state = before.state
+            job.note = job.note or (before.note if before.note in _OF_STATUSES else "")
 
 
 def _from_generation(generation: Object, names: Mapping[str, str]) -> dict[str, _Job]:
@@ -194,8 +207,9 @@ def _line(name: str, job: _Job, workers: Sequence[str]) -> MatrixLine:
     cells = tuple(_cell(job, worker) for worker in workers)
     missing = job.judged and job.expected is not None and job.expected not in job.holders
     astray = len(job.holders) > 1 or missing or (job.judged and any(one != job.expected for one in job.holders))
-    trouble = bool(job.note) or astray
-    return MatrixLine(name, cells, job.note, trouble, tuple(job.holders), (job.expected or "") if missing else "")
+    note = ", ".join(part for part in (job.state, job.note) if part)
+    trouble = bool(note) or astray
+    return MatrixLine(name, cells, note, trouble, tuple(job.holders), (job.expected or "") if missing else "")
 
 
 def _cell(job: _Job, worker: str) -> Cell:

@@ -81,6 +81,7 @@ _OWN: dict[str, Schema] = {
                 "suppressed: damped, absorbed or a report; over: resolved, and people were notified of that.",
             },
             "why": {"type": "string", "description": "Why it is muted or suppressed; else empty."},
+            "until_ms": {**_MOMENT, "description": "Until when it is muted or suppressed; null: nobody knows."},
             "historic": {"type": "boolean", "description": "Found in records from before the monitor's start."},
             "judged_by": {"type": "string", "description": "Version of the monitor."},
         }

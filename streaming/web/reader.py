@@ -12,7 +12,6 @@ from typing import Any, LiteralString, Protocol
 import psycopg
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
-from rebalance_monitor.streaming.core.model.former_objects import completed_generation, completed_violation
 from rebalance_monitor.streaming.web.rows import (
     ConnectorOrTaskRow,
     Document,
@@ -23,7 +22,6 @@ from rebalance_monitor.streaming.web.rows import (
     IncidentRow,
     ListPage,
     PartRow,
-    present,
 )
 
 WAIT_S = 3.0
@@ -135,7 +133,7 @@ class Reader:
             ("at_ms", "topic_id", "partition", '"offset"'),
             ("int8", "text", "int4", "int8"),
             4,
-            _generation,
+            GenerationRow,
             *_conditions(where, only),
             limit,
             after,
@@ -149,12 +147,12 @@ class Reader:
             " order by at_ms desc limit 1",
             (cluster, partition, offset, topic, topic),
         )
-        return _generation(*rows[0]) if rows else None
+        return GenerationRow(*rows[0]) if rows else None
 
     def open_incidents(self, only: Collection[GroupName] | None = None) -> list[IncidentRow]:
         """Not resolved, or people are still told."""
         where, values = ("", []) if only is None else (f" and {_ONLY}", _columns(only))
-        return [_incident(*row) for row in self._rows(f"{_INCIDENT} where {_OPEN}{where}", values)]
+        return [IncidentRow(*row) for row in self._rows(f"{_INCIDENT} where {_OPEN}{where}", values)]
 
     def incidents(
         self, where: dict[str, Any], state: str, only: Collection[GroupName] | None, limit: int, after: Any = None
@@ -170,7 +168,7 @@ class Reader:
             ("opened_at_ms", "incident_id"),
             ("int8", "text"),
             7,
-            _incident,
+            IncidentRow,
             conditions,
             values,
             limit,
@@ -209,7 +207,7 @@ class Reader:
             ("cluster", '"group"', "type", "id"),
             ("text", "text", "text", "text"),
             3,
-            _connector_or_task,
+            ConnectorOrTaskRow,
             conditions,
             values,
             limit,
@@ -316,18 +314,6 @@ class Reader:
             ) from why
         finally:
             self._free.put(opened)
-
-
-def _generation(document: Document, *more: Any) -> GenerationRow:
-    return GenerationRow(completed_generation(document), *more)
-
-
-def _incident(document: Document, *more: Any) -> IncidentRow:
-    return IncidentRow(completed_violation(document), *more)
-
-
-def _connector_or_task(document: Document, *more: Any) -> ConnectorOrTaskRow:
-    return ConnectorOrTaskRow(present(document), *more)
 
 
 def _qualified(condition: LiteralString) -> LiteralString:

@@ -8,12 +8,6 @@ GroupName = tuple[str, str]
 """(cluster, group)."""
 
 
-def present(document: Document) -> Document:
-    """The stored document of a connector or task without the name that only the release before reads."""
-    document.pop("job", None)
-    return document
-
-
 @dataclass(frozen=True, slots=True)
 class ListPage:
     """Part of a list and where the next part begins: None on the last."""

@@ -14,6 +14,7 @@ import uvicorn
 
 from rebalance_monitor.streaming.web.api import PageSource
 from rebalance_monitor.streaming.web.app import application
+from rebalance_monitor.streaming.web.connections import AtMost, HttpConnection
 from rebalance_monitor.streaming.web.live import Live
 from rebalance_monitor.streaming.web.scope import Token
 
@@ -90,14 +91,14 @@ async def _serve(
     live = Live(source.reader, source.team_of, source.job.readiness)
     server = _Server(
         uvicorn.Config(
-            application(source, live, tokens, address.names),
+            AtMost(application(source, live, tokens, address.names)),
+            http=HttpConnection,
             log_config=None,
             access_log=False,
             server_header=False,
             lifespan="off",
             timeout_keep_alive=30,
             timeout_graceful_shutdown=WATCHERS_END_S,
-            limit_concurrency=400,
             ws="none",
         )
     )

@@ -152,8 +152,8 @@ def words(kind: str) -> str:
 
 
 def _assignor(verdict: Object) -> str:
-    """The assignor and the families of releases that can have given the answer; old documents name one at most."""
-    eras = verdict.get("eras") or [verdict["era"]]
+    """The assignor and the families of releases that can have given the answer."""
+    eras = verdict["eras"] or [verdict["era"]]
     families = " or ".join(one for one in eras if one and one != verdict["assignor"])
     return " ".join(part for part in (verdict["assignor"], families) if part)
 

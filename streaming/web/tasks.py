@@ -64,7 +64,7 @@ class TaskView:
 
 
 def task_view(document: Object) -> TaskView | None:
-    """Of a generation's object, completed with the fields of this release; None for a group of another kind."""
+    """Of a generation's object; None for a group of another kind."""
     streams = document.get("streams")
     if streams is None:
         return None
@@ -154,7 +154,7 @@ def _changes(threads: list[Object]) -> Iterator[str]:
 
 
 def _behind(process: Object) -> str:
-    """The furthest copies first. Documents of earlier releases, and of groups of the new protocol, have no lags."""
+    """The furthest copies first. Documents of groups of the new protocol have no lags."""
     copies = {task for thread in process["threads"] for task in thread["standby"]}
     lags = process.get("lags", {})
     if lags:

@@ -11,10 +11,9 @@ from jsonschema import Draft202012Validator
 
 from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 from rebalance_monitor.streaming.store.maintenance import add
-from rebalance_monitor.streaming.web import fleet
+from rebalance_monitor.streaming.web.attention import Attention
 from rebalance_monitor.streaming.web.contract import ROUTES, Route
 from rebalance_monitor.streaming.web.reader import Reader, Unavailable
-from rebalance_monitor.streaming.web.rows import present
 from tests.streaming import builders
 from tests.web import filled
 from tests.web.conftest import Filled, database
@@ -91,15 +90,7 @@ def test_what_is_shown_is_what_is_stored(page: httpx.Client, full: Filled) -> No
     shown = everything(page, "generations", limit=500)
     assert len(shown) == len(rows)
     for (document,) in rows:
-        assert present(document) in shown
-
-
-def test_an_address_of_the_release_before_names_the_present_one(page: httpx.Client) -> None:
-    answer = page.get("/api/v1/jobs", params={"cluster": "alpha"})
-    assert answer.status_code == 404
-    assert answer.json() == {
-        "error": "this list is at /api/v1/connectors_and_tasks now; /api/v1/openapi.json describes its items"
-    }
+        assert document in shown
 
 
 def test_attention_of_incidents(page: httpx.Client) -> None:
@@ -118,7 +109,7 @@ def test_a_window_of_the_command_line_mutes(server: str) -> None:
         reader = Reader([store.database], DatabaseUnreachable)
         (incident,) = reader.open_incidents()
         now_ms = incident.document["opened_at_ms"] + 1
-        assert fleet.told_of(incident, reader.windows(), now_ms).attention == "notified"
+        assert Attention(reader.windows(), now_ms).of(incident).attention == "notified"
         with store.database.session() as connection:
             ended = replace(filled.window(now_ms), groups="ended", until_ms=now_ms + 1)
             for window in (
@@ -128,7 +119,7 @@ def test_a_window_of_the_command_line_mutes(server: str) -> None:
                 window = replace(window, from_ms=max(window.from_ms, window.until_ms - 604_800_000))
                 add(connection, window, "test")
         (window,) = reader.windows()
-        told = fleet.told_of(incident, [window], window.from_ms)
+        told = Attention([window], window.from_ms).of(incident)
         assert (told.attention, told.why) == ("muted", "maintenance by jane: broker upgrade")
 
 

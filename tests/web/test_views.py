@@ -18,7 +18,9 @@ from rebalance_monitor.streaming.core.model.results import (
     Sampled,
     Verdict,
 )
+from rebalance_monitor.streaming.core.runbooks import next_step
 from rebalance_monitor.streaming.web import fleet
+from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
 from rebalance_monitor.streaming.web.matrix import held, matrix
 from rebalance_monitor.streaming.web.rows import GenerationRow, GroupRow, IncidentRow
 from rebalance_monitor.streaming.web.story import duration, listed, story
@@ -46,7 +48,7 @@ def incident(transition: str = "fired", incident_id: str = "i", group: str = "g"
     [
         (incident(), "notified", ""),
         (incident("opened", firing=False, fired_at_ms=None), "suppressed", "not lasted long enough"),
-        (incident("ended", firing=False), "suppressed", "absorbed by a rebalance storm"),
+        (incident("ended", firing=False), "suppressed", "people were notified of its end"),
         (incident(alert=AlertSeverity.INFO), "suppressed", "for reports only"),
         (incident("opened", firing=False, historic=True), "suppressed", "before the monitor's start"),
         (incident("resolved", firing=True), "notified", ""),
@@ -54,16 +56,39 @@ def incident(transition: str = "fired", incident_id: str = "i", group: str = "g"
     ],
 )
 def test_attention(row: IncidentRow, attention: str, why: str) -> None:
-    told = fleet.told_of(row, [], NOW)
+    told = Attention([], NOW).of(row)
     assert told.attention == attention
     assert why in told.why
 
 
+def test_what_has_not_lasted_long_enough_says_until_when() -> None:
+    told = Attention([], NOW, lasts_ms=lambda *_: 300_000).of(incident("opened", firing=False, fired_at_ms=None))
+    assert (told.why, told.until_ms) == ("it has not lasted long enough", 301_000)
+
+
+def test_what_a_storm_absorbs_says_so_and_what_it_does_not_absorb_does_not() -> None:
+    storm = incident(rule="rebalance_storm", code="CONNECT-K12", incident_id="s")
+    attention = Attention([], NOW, storms([storm, incident()]))
+    absorbed = attention.of(incident("opened", firing=False, rule="imbalance", code="CONNECT-I4"))
+    assert "rebalance storm" in absorbed.why
+    assert absorbed.until_ms is None
+    elsewhere = incident("opened", group="other", firing=False, fired_at_ms=None, rule="imbalance", code="CONNECT-I4")
+    assert attention.of(elsewhere).why == "it has not lasted long enough"
+
+
+@pytest.mark.parametrize("rule", ["failed", "all_workers_gone"])
+def test_an_incident_without_a_step_of_its_own_has_the_first_of_its_runbook(rule: str) -> None:
+    shown = incident_object(Attention([], NOW).of(incident(rule=rule, next_step="")))
+    assert shown["violation"]["next_step"] == next_step(rule) != ""
+    own = incident_object(Attention([], NOW).of(incident(rule=rule, next_step="Stop w1.")))
+    assert own["violation"]["next_step"] == "Stop w1."
+
+
 def test_a_window_mutes_and_says_who_and_why() -> None:
     muted = incident(group="under-x")._replace(cluster="gamma")
-    told = fleet.told_of(muted, [window(NOW)], NOW)
+    told = Attention([window(NOW)], NOW).of(muted)
     assert (told.attention, told.why) == ("muted", "maintenance by jane: broker upgrade")
-    assert fleet.told_of(muted, [window(NOW)], NOW + 3_600_000).attention == "notified"
+    assert Attention([window(NOW)], NOW + 3_600_000).of(muted).attention == "notified"
 
 
 def test_harmed_groups_come_first_then_the_latest() -> None:
@@ -76,7 +101,7 @@ def test_harmed_groups_come_first_then_the_latest() -> None:
         incident(group="warned", incident_id="w", alert=AlertSeverity.WARNING),
         incident("opened", "q", "quiet", firing=False, fired_at_ms=None),
     ]
-    found = fleet.fleet(rows, incidents, [], lambda c, g: "", NOW)
+    found = fleet.fleet(rows, incidents, Attention([], NOW), lambda c, g: "")
     assert [one.row.group for one in found.groups] == [
         "harmed", "warned", "quiet", "waits", "new", "was-waiting", "old", "gone",
     ]  # fmt: skip
@@ -96,7 +121,7 @@ def test_a_group_with_jobs_and_without_a_worker_is_never_fine() -> None:
     gone = incident(rule="all_workers_gone", code="CONNECT-K18")
     for status in ("Empty", "Dead"):
         left = row(status=status, unassigned=12)
-        before, after = (fleet.group_state(left, told, "", NOW) for told in ((), [fleet.told_of(gone, [], NOW)]))
+        before, after = (fleet.group_state(left, told, "", NOW) for told in ((), [Attention([], NOW).of(gone)]))
         assert (before.state, before.delay_until_ms) == ("waiting", None)
         assert after.state == "critical"
 
@@ -148,6 +173,32 @@ def test_jobs_that_are_behind_the_record_do_not_speak() -> None:
     assert [(line.name, line.note) for line in current.lines] == [("z-0", "failed, not where it should be")]
     behind = matrix(document(), [job("z-0", "w1:8083", generation=6)])
     assert [line.name for line in behind.lines] == ["a (connector)", "a-0"]
+
+
+def test_a_failed_task_is_shown_as_failed_after_generations_that_moved_nothing() -> None:
+    rows = [job("a-0", "w1:8083", generation=4, state="FAILED", agreement="failed")]
+    assert [
+        (line.name, line.note, line.trouble) for line in matrix(document(members=(builders.member(1),)), rows).lines
+    ] == [
+        ("a (connector)", "", False),
+        ("a-0", "failed", True),
+    ]
+
+
+def test_what_was_said_of_a_job_that_has_moved_since_is_not_shown() -> None:
+    rows = [job("a-0", "w2:8083", generation=4, state="FAILED", agreement="failed")]
+    assert {line.note for line in matrix(document(members=(builders.member(1),)), rows).lines} == {""}
+
+
+@given(st.sampled_from(["ok", "failed", "unexpected", "elsewhere", "not_started"]), st.integers(0, 6))
+def test_of_an_older_row_only_what_statuses_said_is_shown(agreement: str, generation: int) -> None:
+    state = "FAILED" if agreement == "failed" else "RUNNING"
+    lines = matrix(
+        document(members=(builders.member(1),)),
+        [job("a-0", "w1:8083", generation=generation, state=state, agreement=agreement)],
+    ).lines
+    notes = {"failed": "failed", "elsewhere": "another worker says it runs it", "not_started": "not taken up yet"}
+    assert {line.name: line.note for line in lines}["a-0"] == notes.get(agreement, "")
 
 
 def test_a_large_group_is_summed_and_its_trouble_listed() -> None:
