@@ -1,11 +1,8 @@
 """Contracts of `incidents` and of the notifications about them, `outbox` and `outbox_sent`."""
 
 from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
-from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.model.records import POLLED
-
-_FORMER_TITLES = ", ".join(f"('{rule.former_title}', '{rule.title}')" for rule in RULES if rule.former_title)
 
 INCIDENTS = suite(
     "incidents",
@@ -72,10 +69,8 @@ INCIDENTS = suite(
     ),
     Contract(
         "incident_code_has_one_title",
-        "a code has one title; incidents that a release before opened may have the former one",
-        f"select code, min(rule) as rule from rebalance_monitor.incidents left join (values {_FORMER_TITLES})"
-        " as renamed (former, present) on rule = former group by code"
-        " having count(distinct coalesce(present, rule)) > 1",
+        "a code has one title",
+        "select code, min(rule) as rule from rebalance_monitor.incidents group by code having count(distinct rule) > 1",
     ),
     Contract(
         "incident_document_fits",

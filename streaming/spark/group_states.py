@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.fold.fold import STATE_VERSION, FoldOutcome
+from rebalance_monitor.streaming.core.fold.parts import begun_anew
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import GroupKey, Store, StoredState
-from rebalance_monitor.streaming.core.stored_states import begun_anew, present, unreadable
 from rebalance_monitor.streaming.spark.folding import Task
 from rebalance_monitor.streaming.spark.rows import RawRow
 
@@ -66,12 +66,15 @@ class StoredGroups:
 
 
 def _state(group: str, stored: StoredState | None) -> Saved | None:
-    """The stored state in the present layout. One that cannot be read is told of, and the group begins anew."""
+    """The stored state. One of another version is not read: a line of the log says so, and the group begins anew."""
     if stored is None:
         return None
     found = Saved(stored.state, stored.waiting)
-    state = present(stored.version, found)
-    if state is None:
-        log.warning("state_not_read", extra={"fields": {"group": group, "reason": unreadable(stored.version)}})
-        return begun_anew(found)
-    return state
+    if stored.version == STATE_VERSION:
+        return found
+    reason = (
+        f"the group's stored state has version {stored.version}, this release reads {STATE_VERSION}: "
+        "what was known of it is built anew from the records that follow, and its open incidents end"
+    )
+    log.warning("state_not_read", extra={"fields": {"group": group, "reason": reason}})
+    return begun_anew(found)

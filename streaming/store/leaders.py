@@ -1,11 +1,11 @@
 """Which incidents share a notification, as the table `incidents` keeps it: `led_by`, and a leader's `also_broken`."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from psycopg import Connection
 
-from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, also, heard
+from rebalance_monitor.streaming.core.incidents.notifying import Heard, NotifiedIncident, also, heard
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.store.stored import incident_of
 from rebalance_monitor.streaming.store.text import json_text, name
@@ -32,17 +32,10 @@ where i.incident_id = given.incident_id
 """
 
 
-class Notified(NamedTuple):
-    """What people are notified of after a batch, by incident id, and the transitions that tell them so."""
-
-    known: dict[str, NotifiedIncident]
-    told: list[Incident]
-
-
-def notified_of(connection: Connection[Any], transitions: Iterable[Incident]) -> Notified:
+def notified_of(connection: Connection[Any], transitions: Iterable[Incident]) -> Heard:
     """Who leads whom after these transitions, from what the table has of their groups."""
     live = [one for one in transitions if not one.historic]
-    return Notified(*heard(_known(connection, live), live)) if live else Notified({}, [])
+    return heard(_known(connection, live), live) if live else Heard({}, [], {})
 
 
 def _known(connection: Connection[Any], transitions: Iterable[Incident]) -> dict[str, NotifiedIncident]:
@@ -51,9 +44,13 @@ def _known(connection: Connection[Any], transitions: Iterable[Incident]) -> dict
     return {row[0]: NotifiedIncident(incident_of(row[1], row[2]), row[3]) for row in rows}
 
 
-def known_rows(known: Mapping[str, NotifiedIncident]) -> list[tuple[str, str, str]]:
+def known_rows(heard: Heard) -> list[tuple[str, str, str]]:
     """Each incident, its leader, and what its own notification names as also broken."""
-    return [(incident_id, one.led_by, json_text(list(also(known, incident_id)))) for incident_id, one in known.items()]
+    return [
+        (incident_id, one.led_by, json_text(list(also(known, incident_id))))
+        for known in (heard.known, heard.followed)
+        for incident_id, one in known.items()
+    ]
 
 
 def write_known(connection: Connection[Any], rows: Sequence[Sequence[Any]]) -> None:

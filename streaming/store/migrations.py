@@ -43,8 +43,8 @@ def ordered(named: Sequence[tuple[str, str]]) -> tuple[Migration, ...]:
     return tuple(found)
 
 
-def migrate(connection: Connection[Any]) -> tuple[int, ...]:
-    """Applies what is missing, in one transaction; returns the numbers applied.
+def migrate(connection: Connection[Any], migrations: Sequence[Migration]) -> tuple[int, ...]:
+    """Applies those that are missing, in one transaction; returns their numbers.
 
     A database that is already newer is left alone: migrations expand before they contract, so this version still works.
     """
@@ -56,7 +56,7 @@ def migrate(connection: Connection[Any]) -> tuple[int, ...]:
             " number integer primary key, name text not null, applied_at timestamptz not null default now())"
         )
         applied = {row[0] for row in connection.execute("select number from rebalance_monitor.migrations")}
-        missing = [migration for migration in known() if migration.number not in applied]
+        missing = [migration for migration in migrations if migration.number not in applied]
         for migration in missing:
             connection.execute(migration.sql.encode())
             connection.execute(

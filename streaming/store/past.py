@@ -2,9 +2,7 @@
 
 from rebalance_monitor.streaming.core.connect.job_words import word_of
 from rebalance_monitor.streaming.core.connect.shares import connect_share_of
-from rebalance_monitor.streaming.core.model.former_objects import completed_generation
 from rebalance_monitor.streaming.core.model.results import Incident, Standing, Subject
-from rebalance_monitor.streaming.core.reading.decoding import READ_KINDS
 from rebalance_monitor.streaming.core.streams.counted import TaskCounts, counted_tasks
 from rebalance_monitor.streaming.store.database import Database
 from rebalance_monitor.streaming.store.gaps import TopicGaps, known
@@ -108,10 +106,7 @@ class StoredPast:
         """How many tasks of each role the latest generation of each Streams group names."""
         with self.database.session() as connection:
             rows = connection.execute(_STREAMS).fetchall()
-        return {
-            (cluster, group): counted_tasks(completed_generation(document)["streams"])
-            for cluster, group, document in rows
-        }
+        return {(cluster, group): counted_tasks(document["streams"]) for cluster, group, document in rows}
 
     def standings(self) -> list[Standing]:
         """Each group as its latest record showed it."""
@@ -136,9 +131,5 @@ class StoredPast:
     def counted_groups(self) -> list[tuple[str, str, str]]:
         """Groups of kinds that are only counted, as (cluster, group, kind)."""
         with self.database.session() as connection:
-            rows = connection.execute(
-                # Earlier releases counted KIP-848 groups, too.
-                'select cluster, "group", kind from rebalance_monitor.other_groups where kind <> all(%s)',
-                (sorted(READ_KINDS),),
-            ).fetchall()
+            rows = connection.execute('select cluster, "group", kind from rebalance_monitor.other_groups').fetchall()
         return [(cluster, group, kind) for cluster, group, kind in rows]

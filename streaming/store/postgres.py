@@ -13,16 +13,17 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
+from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
+from rebalance_monitor.streaming.core.incidents.notifying import Heard
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
-from rebalance_monitor.streaming.core.stored_states import READABLE
 from rebalance_monitor.streaming.store import connectors_and_tasks, parts, tables
 from rebalance_monitor.streaming.store.contents import Contents, contents, outbox_rows
 from rebalance_monitor.streaming.store.database import Connection, Database
 from rebalance_monitor.streaming.store.kept import KEPT_STATES, kept_rows, prune
-from rebalance_monitor.streaming.store.leaders import Notified, known_rows, notified_of, write_known
+from rebalance_monitor.streaming.store.leaders import known_rows, notified_of, write_known
 from rebalance_monitor.streaming.store.maintenance import Windows
-from rebalance_monitor.streaming.store.migrations import migrate
+from rebalance_monitor.streaming.store.migrations import known, migrate
 from rebalance_monitor.streaming.store.muted import Muting, before_transitions, mark
 from rebalance_monitor.streaming.store.outbox import CHANNEL
 from rebalance_monitor.streaming.store.past import StoredPast
@@ -75,7 +76,7 @@ class PostgresStore(StoredPast):
     def migrate(self) -> tuple[int, ...]:
         """Brings the schema up to date; returns the numbers of the migrations applied."""
         with self.database.session() as connection:
-            return migrate(connection)
+            return migrate(connection, known())
 
     def close(self) -> None:
         """Closes the connection."""
@@ -87,8 +88,8 @@ class PostgresStore(StoredPast):
         Groups whose state this release cannot read are due at once: what they left open has to end."""
         with self.database.session() as connection:
             connection.execute(
-                "update rebalance_monitor.states set due_ms = 0 where cluster <> '' and version <> all(%s)",
-                (list(READABLE),),
+                "update rebalance_monitor.states set due_ms = 0 where cluster <> '' and version <> %s",
+                (STATE_VERSION,),
             )
             row = connection.execute(
                 "insert into rebalance_monitor.writer as old (epoch) values (1)"
@@ -270,7 +271,7 @@ class PostgresStore(StoredPast):
         return before_transitions(connection, self._windows, now_ms, told, batch_id, tell=self._notify)
 
     def _write_incidents(
-        self, writing: Writing, rows: Contents, notified: Notified, muting: Muting, batch_id: int
+        self, writing: Writing, rows: Contents, notified: Heard, muting: Muting, batch_id: int
     ) -> None:
         if not rows.transitions and not rows.parts and not rows.part_ends:
             return
@@ -292,12 +293,19 @@ class PostgresStore(StoredPast):
                 # Delivered at commit: whoever drains the outbox need not wait for its next look.
                 connection.execute(f"notify {CHANNEL}")
         writing.table(tables.INCIDENTS, rows.incidents)
-        writing.rows("incidents", 1, known_rows(notified.known), partial(write_known, connection))
+        writing.rows("incidents", 1, known_rows(notified), partial(write_known, connection))
         writing.table(parts.PARTS, rows.parts)
         writing.rows(parts.PARTS.name, 3, list(rows.part_ends.values()), partial(parts.end_parts, connection))
         over = [one.incident_id for one in rows.transitions if one.resolved_at_ms is not None]
         if over:
             parts.end_parts_of(connection, over)
+        last = {one.incident_id: one for one in (*told, *rows.transitions)}
+        quiet = [
+            (name,)
+            for name, one in sorted(last.items())
+            if one.resolved_at_ms is not None and not one.firing and name not in notified.known
+        ]
+        writing.rows("incidents", 1, quiet, partial(parts.write_whole, connection))
         mark(connection, muting.marks)
 
     def _write_undecodable(self, connection: Connection, new: Sequence[Sequence[Any]]) -> None:

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rebalance_monitor.streaming.core.model.former_objects import completed_violation
 from rebalance_monitor.streaming.core.model.results import (
     AlertSeverity,
     Certainty,
     Evidence,
     Incident,
+    Part,
     Severity,
     Source,
     Subject,
@@ -34,8 +34,7 @@ class LastGeneration(NamedTuple):
 
 
 def incident_of(document: Mapping[str, Any], transition: str, historic: bool = False) -> Incident:
-    """The incident that `as_object` made this document from, in this release or an earlier one."""
-    document = completed_violation(document)
+    """The incident that `as_object` made this document from."""
     return Incident(
         incident_id=document["incident_id"],
         transition=transition,
@@ -65,6 +64,22 @@ def incident_of(document: Mapping[str, Any], transition: str, historic: bool = F
         common=_subjects(document["common"]),
         also=tuple(document["also_broken"]),
         sampled=document.get("sampled", False),
+    )
+
+
+def stored_part(document: Mapping[str, Any]) -> Part:
+    """The part that `part_object` made this document from, as far as people see it."""
+    return Part(
+        incident_id=document["incident_id"],
+        code=document["code"],
+        subjects=_subjects(document["subjects"]),
+        severity=Severity(document["severity"]),
+        certainty=Certainty(document["certainty"]),
+        opened_generation=document["opened_generation"],
+        opened_at_ms=document["opened_at_ms"],
+        resolved_at_ms=document["resolved_at_ms"],
+        message=document["message"],
+        evidence=tuple(_evidence(one) for one in document["evidence"]),
     )
 
 

@@ -26,6 +26,7 @@ class ReasonKind(StrEnum):
     UNKNOWN_END_OFFSETS = "unknown_end_offsets"
     UNKNOWN_STATE = "unknown_state"
     UNKNOWN_PROCESS_ID = "unknown_process_id"
+    UNKNOWN_SUBSCRIPTION = "unknown_subscription"
     UNKNOWN_RACKS = "unknown_racks"
     COUNTS_INFERRED = "counts_inferred"
     # Another release, or another client.
@@ -41,6 +42,8 @@ class ReasonKind(StrEnum):
     EQUAL_CHOICE = "equal_choice"
 
     OTHER_ANSWER = "other_answer"
+    # Other than Kafka's class gives, which is likely the leader's.
+    CLIENT_PRESUMED = "client_presumed"
 
     PENDING = "pending"
     EVIDENCE_MISSING = "evidence_missing"

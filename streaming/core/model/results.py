@@ -265,14 +265,14 @@ class Incident:
 
     `opened`, `updated` and `resolved` say what is the case; `fired` and `ended` when people are told (after the rule's
     damping) and when that is over. `firing` is true between these two; `fired_at_ms` stays. `alert_name` is the rule's
-    when it was opened and stays, whatever the catalogue calls it later; empty before rules had alerts of their own.
+    when it was opened and stays, whatever the catalogue calls it later.
     `next_step`: what to do first in this very group; empty where the rule's first step is meant.
 
     An incident has parts (`Part`). `subjects`, `message` and `evidence` are those of its open parts, bounded; after its
-    end, those it had last. `parts`: how many are open; `more`: how many of their connectors, tasks, partitions or
-    members `subjects` leaves out; `cause`: what the rule names as the cause of all parts; `common`: the worker and the
-    connector that all parts share. `also`: titles of the rules whose incidents are part of this one's notification.
-    `sampled`: its group is polled.
+    end, those of all (`incidents.grouping.whole`). `parts`: how many are open; `more`: how many of their connectors,
+    tasks, partitions or members `subjects` leaves out; `cause`: what the rule names as the cause of all parts;
+    `common`: the worker and the connector that all parts share. `also`: titles of the rules whose incidents are part of
+    this one's notification. `sampled`: its group is polled.
     """
 
     incident_id: str
@@ -310,7 +310,8 @@ class Part:
     """One finding of an incident while it lasts, and its end: what one rule says of the same subjects.
 
     Subjects that heal and break again make another part, with another `opened_at_ms`. `firing` and `alert` are by the
-    part's own damping, which counts from `live_ms` where the part was found in history and went on. A stored part of a
+    part's own damping, which counts from `live_ms` where the part was found in history and went on. `worst`: how bad
+    and how sure it was at its worst, where it is better now; a part that is over says its worst. A stored part of a
     large incident has no message, evidence and next step any more: they were published when it opened.
     """
 
@@ -329,6 +330,7 @@ class Part:
     live_ms: int | None = None
     alert: AlertSeverity = AlertSeverity.INFO
     firing: bool = False
+    worst: tuple[Severity, Certainty] | None = None
 
     @property
     def since_ms(self) -> int:

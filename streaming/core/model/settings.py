@@ -15,6 +15,8 @@ SETTLE_MS = 10_000
 START_WAIT_MS = 60_000
 RESTART_LOOP_CHANGES = 9
 RESTART_LOOP_MS = 1_800_000
+CRASH_LOOP_RETURNS = 5
+CRASH_LOOP_MS = 900_000
 SESSION_TIMEOUT_MS = 10_000
 REBALANCE_TIMEOUT_MS = 60_000
 PUBLIC_URL = "http://127.0.0.1:9471"
@@ -30,6 +32,13 @@ class ClientLibrary(StrEnum):
     KAFKA_PYTHON = "kafka-python"
     SARAMA = "sarama"
     OTHER = "other"
+
+
+class OwnAssignor(StrEnum):
+    """What a group's assignor does on purpose: it gives a partition to several members, or leaves partitions out."""
+
+    SHARES = "shares"
+    OMITS = "omits"
 
 
 def is_worker(worker: str, pattern: str) -> bool:
@@ -82,8 +91,7 @@ class Owner:
     gives `alerts` for single connectors (name or pattern -> by rule), which count before those of the group.
 
     `session_timeout_ms`: the brokers' session time-out, where no record states it. `silent_member_ms`: how long a
-    silent member counts as there; where it is missing, the session time-out stands for it. This and
-    `rebalance_timeout_ms` count instead of what the groups' members state.
+    silent member counts as there. This and `rebalance_timeout_ms` count instead of what the groups' members state.
     """
 
     groups: str
@@ -99,14 +107,16 @@ class Owner:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSettings:
     """One Kafka cluster as the fold sees it. `damping` by a rule's title or code;
-    `client_libraries` by a client id or a pattern of it (shell-style), the first that fits counts.
+    `client_libraries` by a client id or a pattern of it (shell-style), `own_assignors` by a group id or a pattern: the
+    first that fits counts.
     `polled`: its groups are polled, not read (`fold.sampling`).
 
     How long, by the records' own times: `judge_wait_ms` a generation waits for config records; `status_lag_ms` the
     clock stays ahead before statuses are told (clocks of workers differ, writes are retried); `settle_ms` after a
     record its last word is said; `start_wait_ms` a worker may take to start what it was given.
     More than `restart_loop_changes` changes of one task between FAILED, RESTARTING and RUNNING within `restart_loop_ms`
-    are a restart loop (CONNECT-K20).
+    are a restart loop (CONNECT-K20). A member that comes back `crash_loop_returns` times within `crash_loop_ms` is in a
+    crash loop (GROUP-G5).
     """
 
     name: str
@@ -119,9 +129,12 @@ class ClusterSettings:
     start_wait_ms: int = START_WAIT_MS
     restart_loop_changes: int = RESTART_LOOP_CHANGES
     restart_loop_ms: int = RESTART_LOOP_MS
+    crash_loop_returns: int = CRASH_LOOP_RETURNS
+    crash_loop_ms: int = CRASH_LOOP_MS
     session_timeout_ms: int = SESSION_TIMEOUT_MS
     rebalance_timeout_ms: int = REBALANCE_TIMEOUT_MS
     client_libraries: Mapping[str, ClientLibrary] = field(default_factory=dict)
+    own_assignors: Mapping[str, tuple[OwnAssignor, ...]] = field(default_factory=dict)
     owners: tuple[Owner, ...] = ()
     damping: Mapping[str, Damping] = field(default_factory=dict)
 
@@ -129,12 +142,14 @@ class ClusterSettings:
         """The first owner whose pattern fits."""
         return next((one for one in self.owners if fnmatchcase(group, one.groups)), None)
 
+    def own_assignor_of(self, group: str) -> tuple[OwnAssignor, ...]:
+        """What the group's assignor does on purpose, by the first pattern that fits."""
+        return next((meant for pattern, meant in self.own_assignors.items() if fnmatchcase(group, pattern)), ())
+
     def silent_member_ms_of(self, group: str) -> int | None:
         """How long a silent member of the group counts as there; None where its owner states nothing."""
         owner = self.owner_of(group)
-        if owner is None:
-            return None
-        return owner.session_timeout_ms if owner.silent_member_ms is None else owner.silent_member_ms
+        return None if owner is None else owner.silent_member_ms
 
     def team_of(self, group: str) -> str:
         """The owner's team; empty where nobody owns the group."""

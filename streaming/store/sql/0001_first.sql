@@ -1,5 +1,5 @@
--- Expand, then contract: a migration only adds (tables, nullable columns, indexes), so that the version before it
--- still works on the new schema; what nobody reads any more is dropped one release later, in a file of its own.
+-- Until the first release this file is changed. From it on migrations only add (tables, nullable columns, indexes), so
+-- that the release before still works on the new schema.
 
 -- The one writer. Every transaction locks this row and compares its epoch: a deposed job can never interleave.
 create table rebalance_monitor.writer (
@@ -20,7 +20,8 @@ create table rebalance_monitor.positions (
     primary key (cluster_id, topic_id, partition)
 );
 
--- The fold's state of each group. `original` holds the group id's bytes where "group" had to be shortened.
+-- The fold's state of each group. `original` holds the group id's bytes where "group" had to be shortened. `home` is the
+-- partition of the group's records (topic-number), null where it is not known. `waits` counts the rows of waiting_rows.
 create table rebalance_monitor.states (
     cluster text not null,
     "group" text not null,
@@ -28,9 +29,40 @@ create table rebalance_monitor.states (
     version integer not null,
     state bytea not null,
     due_ms bigint,
+    home text,
+    waits integer not null default 0,
     primary key (cluster, "group")
 );
 create index states_due on rebalance_monitor.states (cluster, due_ms) where due_ms is not null;
+create index states_home on rebalance_monitor.states (cluster, home);
+
+-- Records of groups that wait for their turn, each written once when it came and deleted when it was judged; a group's
+-- state says which positions are there.
+create table rebalance_monitor.waiting_rows (
+    cluster text not null,
+    "group" text not null,
+    position bigint not null,
+    record bytea not null,
+    primary key (cluster, "group", position)
+);
+
+-- States that a fold failed from, put aside for whoever mends the error: the newest of each error, three of a group,
+-- a hundred of all. `original` holds the group id's bytes where "group" had to be shortened; `records` are those of the
+-- failed fold, one JSON text a line.
+create table rebalance_monitor.kept_states (
+    cluster text not null,
+    "group" text not null,
+    fingerprint text not null,
+    original bytea,
+    record text not null,
+    version integer not null,
+    state bytea not null,
+    records bytea not null,
+    batch_id bigint not null,
+    kept_at timestamptz not null default now(),
+    primary key (cluster, "group", fingerprint)
+);
+create index kept_states_time on rebalance_monitor.kept_states (kept_at);
 
 -- One row per record of a classic group with members; a re-created topic has another topic_id.
 create table rebalance_monitor.generations (
@@ -59,10 +91,26 @@ create table rebalance_monitor.generations (
     historic boolean not null,
     document jsonb not null,
     batch_id bigint not null,
+    judged_by text not null default '', -- the version of the monitor
     primary key (cluster, topic_id, partition, "offset")
 );
 create index generations_group on rebalance_monitor.generations (cluster, "group", incarnation, generation);
 create index generations_time on rebalance_monitor.generations (at_ms);
+
+-- Generations of one kind close behind each other, as one event for people.
+create view rebalance_monitor.bursts as
+select distinct on (cluster, "group", incarnation, first_generation)
+    cluster, "group", incarnation, document -> 'burst' ->> 'kind' as kind, first_generation,
+    (document -> 'burst' ->> 'last_generation')::integer as last_generation,
+    (document -> 'burst' ->> 'first_at_ms')::bigint as first_at_ms,
+    (document -> 'burst' ->> 'last_at_ms')::bigint as last_at_ms,
+    (document -> 'burst' ->> 'count')::integer as count
+from (
+    select *, (document -> 'burst' ->> 'first_generation')::integer as first_generation
+    from rebalance_monitor.generations
+    where jsonb_typeof(document -> 'burst') = 'object'
+) as told
+order by cluster, "group", incarnation, first_generation, last_generation desc;
 
 -- The members of a generation, in the record's order.
 create table rebalance_monitor.members (
@@ -90,7 +138,8 @@ create table rebalance_monitor.assignments (
     blob bytea not null
 );
 
--- The state of each incident after its last transition.
+-- The state of each incident after its last transition: also whether people are notified of it (after damping), how
+-- loudly, since when, whose it is, and which version of the monitor judged.
 create table rebalance_monitor.incidents (
     incident_id text primary key,
     cluster text not null,
@@ -108,11 +157,37 @@ create table rebalance_monitor.incidents (
     evidence jsonb not null,
     historic boolean not null,
     document jsonb not null,
-    batch_id bigint not null
+    batch_id bigint not null,
+    alert text not null default 'info',
+    firing boolean not null default false,
+    fired_at_ms bigint,
+    team text not null default '',
+    judged_by text not null default '',
+    muted_by text, -- the maintenance window; what it was when the incident ended stays
+    led_by text -- the incident whose notification names this one as also broken
 );
 create index incidents_open on rebalance_monitor.incidents (cluster, "group") where resolved_at_ms is null;
 create index incidents_resolved on rebalance_monitor.incidents (resolved_at_ms);
 create index incidents_time on rebalance_monitor.incidents (opened_at_ms);
+create index incidents_firing on rebalance_monitor.incidents (cluster, "group") where firing;
+create index incidents_led_by on rebalance_monitor.incidents (led_by) where led_by is not null;
+
+-- The findings that an incident is made of, each with its subjects in full: an incident of many lists only some.
+-- `part`: rule code and subjects. One row per part as it stands; open ones have no end, and what heals and breaks again
+-- is another row.
+create table rebalance_monitor.incident_parts (
+    incident_id text not null,
+    part text not null,
+    opened_at_ms bigint not null,
+    severity text not null,
+    certainty text not null,
+    resolved_at_ms bigint,
+    subjects jsonb not null,
+    message text not null,
+    document jsonb not null,
+    batch_id bigint not null,
+    primary key (incident_id, part, opened_at_ms)
+);
 
 -- Notifications, written in the same transaction as the transition they tell of. `done`: every receiver has it.
 create table rebalance_monitor.outbox (
@@ -156,7 +231,8 @@ create table rebalance_monitor.undecodable_counts (
     primary key (cluster, reason)
 );
 
--- Offsets that were gone before they could be read.
+-- Offsets that were gone before they could be read, and who has taken note of it: until then, or for `gap.shown_for`,
+-- the monitor goes on to say so.
 create table rebalance_monitor.gaps (
     cluster text not null,
     topic_id text not null,
@@ -166,7 +242,27 @@ create table rebalance_monitor.gaps (
     to_offset bigint not null,
     reason text not null,
     batch_id bigint not null,
+    found_at timestamptz not null default now(),
+    acknowledged_at timestamptz,
+    acknowledged_by text, -- the session's role
+    acknowledged_operator text, -- the account on the machine the command ran on, as it said
     primary key (cluster, topic_id, partition, from_offset)
+);
+
+-- What the reader of a Kafka cluster knew of and had not read: partition, as `topic|topic id|number` -> [first offset,
+-- last known end]. A job that begins after its topic was deleted states the rest as a gap.
+create table rebalance_monitor.known_ends (
+    cluster_id text primary key,
+    ends jsonb not null
+);
+
+-- What brokers said of their topics, by topic: its changes as a list of [after_ms, at_ms, replicas by partition, or null
+-- while the topic is not there]. The row with topic '' holds the racks of brokers and the time of the last sample.
+create table rebalance_monitor.topic_samples (
+    cluster_id text not null,
+    topic text not null,
+    content text not null,
+    primary key (cluster_id, topic)
 );
 
 -- Groups of kinds that are only counted so far.
@@ -177,3 +273,99 @@ create table rebalance_monitor.other_groups (
     records bigint not null,
     primary key (cluster, "group", kind)
 );
+
+-- Each group as its latest record shows it: Stable (with members), Empty, or Dead (deleted).
+create table rebalance_monitor.groups (
+    cluster text not null,
+    "group" text not null,
+    state text not null,
+    at_ms bigint not null,
+    batch_id bigint not null,
+    primary key (cluster, "group")
+);
+
+-- How far the members of a group have come, by the offsets that brokers told last, between two times (ms).
+create table rebalance_monitor.group_progress (
+    cluster text not null,
+    "group" text not null,
+    generation int not null,
+    asked_ms bigint not null,
+    answered_ms bigint not null,
+    document jsonb not null,
+    batch_id bigint not null,
+    primary key (cluster, "group")
+);
+
+-- Each connector and task of a Connect group, three ways: who has it by the group's records, who should have it by the
+-- recomputed assignment, and what the status topic says. One row each, as it stands; `gone`: nobody knows it
+-- any more.
+create table rebalance_monitor.connectors_and_tasks (
+    cluster text not null,
+    "group" text not null,
+    type text not null,
+    id text not null,
+    incarnation integer not null,
+    generation integer not null,
+    assigned jsonb not null,
+    expected text,
+    judged boolean not null,
+    state text,
+    running text,
+    running_generation integer,
+    running_at_ms bigint,
+    since_ms bigint not null,
+    agreement text not null,
+    document jsonb not null,
+    batch_id bigint not null,
+    primary key (cluster, "group", type, id)
+);
+create index connectors_and_tasks_in_trouble on rebalance_monitor.connectors_and_tasks (cluster, "group")
+    where agreement not in ('ok', 'gone');
+
+-- Maintenance windows given on the command line; the configuration's own windows are not stored. A row is its own audit:
+-- who added it and who ended it is what the server knows of the session, and neither can be written by hand.
+create table rebalance_monitor.maintenance (
+    window_id bigint generated always as identity primary key,
+    cluster text not null,
+    "groups" text not null,
+    owner text not null check (owner <> ''),
+    reason text not null check (reason <> ''),
+    from_ms bigint not null,
+    until_ms bigint not null,
+    operator text not null, -- the account on the machine the command ran on, as it said
+    added_at timestamptz not null default now(),
+    added_by text not null default session_user,
+    ended_at timestamptz,
+    ended_by text,
+    ended_operator text,
+    check (until_ms > from_ms and until_ms - from_ms <= 604800000)
+);
+create index maintenance_until on rebalance_monitor.maintenance (until_ms) where ended_at is null;
+
+create function rebalance_monitor.maintenance_audit() returns trigger language plpgsql as $$
+begin
+    if tg_op = 'INSERT' then
+        new.added_at := now();
+        new.added_by := session_user;
+        new.ended_at := null;
+        new.ended_by := null;
+        new.ended_operator := null;
+        return new;
+    end if;
+    if old.ended_at is not null then
+        raise exception 'maintenance window % is already ended', old.window_id;
+    end if;
+    if (new.window_id, new.cluster, new."groups", new.owner, new.reason, new.from_ms, new.until_ms, new.operator,
+            new.added_at, new.added_by)
+        is distinct from
+        (old.window_id, old.cluster, old."groups", old.owner, old.reason, old.from_ms, old.until_ms, old.operator,
+            old.added_at, old.added_by) then
+        raise exception 'a maintenance window can only be ended, not changed';
+    end if;
+    new.ended_at := now();
+    new.ended_by := session_user;
+    return new;
+end
+$$;
+create trigger maintenance_audit before insert or update on rebalance_monitor.maintenance
+    for each row execute function rebalance_monitor.maintenance_audit();

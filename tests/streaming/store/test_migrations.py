@@ -1,11 +1,22 @@
 """Migrations: numbered without gap or duplicate, applied once, by one process at a time."""
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import psycopg
 import pytest
 
-from rebalance_monitor.streaming.store.migrations import BadMigrations, known, migrate, ordered
+from rebalance_monitor.streaming.store.migrations import BadMigrations, Migration, known, migrate, ordered
+
+Connection = psycopg.Connection[Any]
+SECOND = Migration(2, "made_by_this_test", "alter table rebalance_monitor.groups add column note text")
+
+
+@pytest.fixture
+def connection(dsn: str) -> Iterator[Connection]:
+    with psycopg.connect(dsn, autocommit=True) as opened:
+        yield opened
 
 
 def test_the_files_are_numbered_without_gap_or_duplicate() -> None:
@@ -21,19 +32,41 @@ def test_a_gap_a_duplicate_and_a_bad_name_are_refused(names: list[str]) -> None:
 
 
 @pytest.mark.postgres
-def test_two_processes_that_start_together_apply_each_migration_once(dsn: str) -> None:
-    def start() -> tuple[int, ...]:
-        with psycopg.connect(dsn, autocommit=True) as connection:
-            return migrate(connection)
-
-    with ThreadPoolExecutor(4) as pool:
-        applied = [done.result() for done in [pool.submit(start) for _ in range(4)]]
-    assert sorted(applied) == [(), (), (), tuple(m.number for m in known())]
+def test_what_is_missing_is_applied_to_the_tables_that_are_there_with_their_rows(connection: Connection) -> None:
+    first = known()[:1]
+    assert migrate(connection, first) == (1,)
+    connection.execute("insert into rebalance_monitor.groups values ('c', 'g', 'Stable', 1, 1)")
+    assert migrate(connection, (*first, SECOND)) == (2,)
+    assert migrate(connection, (*first, SECOND)) == ()
+    kept = connection.execute('select "group", note from rebalance_monitor.groups').fetchall()
+    named = connection.execute("select number, name from rebalance_monitor.migrations order by 1").fetchall()
+    assert kept == [("g", None)]
+    assert named == [(1, first[0].name), (2, SECOND.name)]
 
 
 @pytest.mark.postgres
-def test_a_newer_database_still_works(dsn: str) -> None:
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        migrate(connection)
-        connection.execute("insert into rebalance_monitor.migrations (number, name) values (9999, 'later')")
-        assert migrate(connection) == ()
+def test_a_migration_that_fails_leaves_the_database_as_it_was(connection: Connection) -> None:
+    first = known()[:1]
+    migrate(connection, first)
+    broken = Migration(3, "broken", "select from no_such_table")
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        migrate(connection, (*first, SECOND, broken))
+    assert migrate(connection, (*first, SECOND)) == (2,)
+
+
+@pytest.mark.postgres
+def test_two_processes_that_start_together_apply_each_migration_once(dsn: str) -> None:
+    def start() -> tuple[int, ...]:
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            return migrate(connection, (*known()[:1], SECOND))
+
+    with ThreadPoolExecutor(4) as pool:
+        applied = [done.result() for done in [pool.submit(start) for _ in range(4)]]
+    assert sorted(applied) == [(), (), (), (1, 2)]
+
+
+@pytest.mark.postgres
+def test_a_newer_database_still_works(connection: Connection) -> None:
+    migrate(connection, known())
+    connection.execute("insert into rebalance_monitor.migrations (number, name) values (9999, 'later')")
+    assert migrate(connection, known()) == ()

@@ -108,3 +108,16 @@ def test_louder_than_its_leader_it_is_notified_by_itself(world: World) -> None:
     louder = replace(HANDED, incident_id="i4", rule="running_twice", alert=AlertSeverity.CRITICAL)
     world.commit(replace(HELD, transition="updated", alert=AlertSeverity.WARNING), louder)
     assert [row[:2] for row in world.told()] == [("i1", "fired"), ("i1", "updated"), ("i4", "fired")]
+
+
+def test_what_began_and_ended_within_one_batch_says_in_whose_notification_it_was(world: World) -> None:
+    """As after a restart. Nobody hears of it by itself, so its row must not look as if somebody had."""
+    world.commit(HELD, HANDED, over(HANDED))
+    assert world.told() == [("i1", "fired", ["assigned_while_active"])]
+    with world.store.database.session() as connection:
+        rows = connection.execute(
+            "select incident_id, led_by from rebalance_monitor.incidents order by incident_id"
+        ).fetchall()
+    assert rows == [("i1", None), ("i3", "i1")]
+    world.commit(over(HELD))
+    assert [row[:2] for row in world.told()] == [("i1", "fired"), ("i1", "resolved")]

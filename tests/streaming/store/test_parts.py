@@ -63,3 +63,49 @@ def test_the_same_batch_twice_changes_nothing(store: PostgresStore) -> None:
     once = parts(store)
     store.commit(commit(epoch, 0, 10, *batch))
     assert parts(store) == once
+
+
+def rows_of(store: PostgresStore) -> list[tuple[Any, ...]]:
+    with store.database.session() as connection:
+        return connection.execute(
+            "select incident_id, severity, certainty, subjects, document->'open_parts', document->>'severity'"
+            " from rebalance_monitor.incidents order by incident_id"
+        ).fetchall()
+
+
+WORSE = replace(TWO, incident_id="i1", severity=Severity.CRITICAL)
+MILD = replace(ONE, incident_id="i1", severity=Severity.INFO)
+LEFT = incident("updated", severity=Severity.INFO, subjects=MILD.subjects, fired_at_ms=None, firing=False)
+OVER = replace(LEFT, transition="resolved", resolved_at_ms=9_000)
+STORY = (
+    (incident("opened", fired_at_ms=None, firing=False, parts=2), MILD, WORSE),
+    (LEFT, replace(WORSE, resolved_at_ms=8_000)),
+    (OVER, replace(MILD, resolved_at_ms=9_000)),
+)
+
+
+@pytest.mark.parametrize("cuts", [(1, 1, 1), (2, 1), (1, 2), (3,)])
+def test_an_incident_that_is_over_says_all_its_parts_whatever_the_cuts_of_batches(
+    store: PostgresStore, cuts: tuple[int, ...]
+) -> None:
+    """A report by severity counts it by its worst part, not by the one that was left last."""
+    epoch, end, story = store.claim(), 0, list(STORY)
+    for size in cuts:
+        some = [one for step in story[:size] for one in step]
+        del story[:size]
+        store.commit(commit(epoch, end, end + 10, *some))
+        end += 10
+    subjects = [{"type": "task", "id": f"my-sink-{number}"} for number in (1, 0)]
+    assert rows_of(store) == [("i1", "critical", "certain", subjects, 2, "critical")]
+
+
+def test_the_row_of_a_notified_incident_keeps_what_its_alert_says_until_the_alert_is_over(
+    store: PostgresStore,
+) -> None:
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10, incident(), MILD, WORSE))
+    last = replace(OVER, fired_at_ms=1_000)
+    store.commit(commit(epoch, 10, 20, replace(last, firing=True), replace(MILD, resolved_at_ms=9_000)))
+    assert [row[1] for row in rows_of(store)] == ["info"]
+    store.commit(commit(epoch, 20, 30, replace(last, transition="ended", firing=False)))
+    assert [row[1] for row in rows_of(store)] == ["critical"]

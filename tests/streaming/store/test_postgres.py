@@ -149,7 +149,8 @@ def test_timers(store: PostgresStore) -> None:
 def test_groups_whose_state_cannot_be_read_are_due_at_once_when_a_job_starts(store: PostgresStore) -> None:
     old, present = GroupKey("c", "old"), GroupKey("c", "present")
     newest = StoredState(version=STATE_VERSION, state=b"{}", due_ms=None)
-    store.commit(commit(store.claim(), states={old: state(None), present: newest, GroupKey("", "c"): state(None)}))
+    other = replace(newest, version=STATE_VERSION + 1)
+    store.commit(commit(store.claim(), states={old: other, present: newest, GroupKey("", "c"): other}))
     assert store.due("c", 1) == []
     store.claim()
     assert store.due("c", 1) == [old]
