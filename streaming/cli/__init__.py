@@ -3,7 +3,8 @@
 import errno
 import sys
 import traceback
-from collections.abc import Sequence
+from argparse import ArgumentParser
+from collections.abc import Callable, Sequence
 
 from rebalance_monitor.streaming.cli.commands import parser
 from rebalance_monitor.streaming.cli.errors import InputError
@@ -11,11 +12,11 @@ from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE, INTERNAL
 from rebalance_monitor.streaming.cli.output import ready_streams
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run one command and say how it went; SystemExit is argparse's, after help and wrong usage."""
+def main(argv: Sequence[str], made: Callable[[], ArgumentParser] = parser) -> int:
+    """Run one command of the parser that `made` gives; SystemExit is argparse's, after help and wrong usage."""
     ready_streams()
     try:
-        return _run(argv)
+        return _run(argv, made())
     except InputError as why:
         print(f"rebalance-monitor: {why}", file=sys.stderr)
         return BAD_INPUT
@@ -34,10 +35,10 @@ def main(argv: Sequence[str]) -> int:
         return INTERNAL
 
 
-def _run(argv: Sequence[str]) -> int:
+def _run(argv: Sequence[str], parser: ArgumentParser) -> int:
     """All output is out at the end, so that a full disk shows here and not behind the last line of the program."""
     try:
-        arguments = parser().parse_args(argv)
+        arguments = parser.parse_args(argv)
         code: int = arguments.handle(arguments)
     except SystemExit:
         sys.stdout.flush()

@@ -46,8 +46,8 @@ def records_of(path: Path) -> Iterator[RawRecord]:
             place = f"{where}: not a captured record"
             yield RawRecord(
                 topic=_typed(line, "topic", str, place),
-                partition=_typed(line, "partition", int, place),
-                offset=_typed(line, "offset", int, place),
+                partition=_at_least_0(line, "partition", place),
+                offset=_at_least_0(line, "offset", place),
                 timestamp_ms=0 if line.get("timestamp") is None else _typed(line, "timestamp", int, place),
                 key=_bytes(line, "key", place),
                 value=_bytes(line, "value", place),
@@ -236,6 +236,13 @@ def _java(text: str) -> int | None:
     quoted = text.split('"')
     digits = quoted[1].split(".")[0] if len(quoted) > 1 else ""
     return int(digits) if digits.isdecimal() else None
+
+
+def _at_least_0(line: CaptureLine, name: str, where: str) -> int:
+    value = _typed(line, name, int, where)
+    if value < 0:
+        raise InputError(f"{where}: {name} must be 0 or more")
+    return value
 
 
 def _typed(line: CaptureLine, name: str, kind: type[T], where: str) -> T:

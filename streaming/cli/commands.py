@@ -1,7 +1,7 @@
 """Every command with its arguments, and what runs it. Heavy parts are imported by the command that needs them."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from rebalance_monitor.streaming.cli.errors import InputError
@@ -62,13 +62,9 @@ def parser() -> argparse.ArgumentParser:
     replay.set_defaults(handle=_replay)
 
     plan = commands.add_parser("plan", help="compute what Kafka's own classes would answer")
-    plan.add_argument("--family", required=True, metavar="NAME", help=f"which kind of cases: {', '.join(FAMILIES)}")
-    plan.add_argument("file", nargs="?", default="-", metavar="FILE|-", help="JSON lines, gzip too; - reads stdin")
+    plan_arguments(plan, FAMILIES)
     plan.add_argument(
         "--config", metavar="FILE", help="the configuration whose plug-ins assign tasks (streams-assign, streams-full)"
-    )
-    plan.add_argument(
-        "-o", "--output", choices=("json", "table"), default="json", help="for programs (the default), or for people"
     )
     plan.set_defaults(handle=_plan)
 
@@ -150,6 +146,15 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def plan_arguments(command: argparse.ArgumentParser, families: Iterable[str]) -> None:
+    """The arguments of a command that solves cases of these families."""
+    command.add_argument("--family", required=True, metavar="NAME", help=f"which kind of cases: {', '.join(families)}")
+    command.add_argument("file", nargs="?", default="-", metavar="FILE|-", help="JSON lines, gzip too; - reads stdin")
+    command.add_argument(
+        "-o", "--output", choices=("json", "table"), default="json", help="for programs (the default), or for people"
+    )
+
+
 def _output(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs"
@@ -189,8 +194,6 @@ def _replay(arguments: argparse.Namespace) -> int:
 def _plan(arguments: argparse.Namespace) -> int:
     from rebalance_monitor.streaming.cli.plan import plan
 
-    if arguments.family not in FAMILIES:
-        raise InputError(f"unknown family {arguments.family!r}; known are {', '.join(FAMILIES)}")
     return plan(arguments.family, arguments.file, arguments.config, output=arguments.output)
 
 

@@ -9,6 +9,7 @@ from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.kafka import KafkaSection
 from rebalance_monitor.streaming.config.runnable import lacking
+from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 
 UNCHECKED = "the properties of clusters[].client are not checked: the package confluent-kafka is not installed"
@@ -97,10 +98,10 @@ def _names_a_database(dsn: str) -> bool:
     except ImportError:
         return True
     try:
-        conninfo_to_dict(dsn)
+        ports = str(conninfo_to_dict(dsn).get("port", "")).split(",")
     except ProgrammingError:
         return False
-    return True
+    return all(not port or (port.isdecimal() and 0 < int(port) <= HIGHEST_PORT) for port in ports)
 
 
 def _connected(settings: Settings, output: str) -> int:

@@ -54,4 +54,5 @@ def _opened(path: str) -> Iterator["io.BufferedReader[Any]"]:
     try:
         yield raw
     finally:
-        raw.detach()
+        if not raw.closed:  # a reader that stopped early is finalized with whatever it had open
+            raw.detach()

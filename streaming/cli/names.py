@@ -5,14 +5,10 @@ FAMILIES = (
     "connect-eager",
     "connect-incremental-rounds",
     "connect-java21",
-    "connect-topics-wire",
-    "connect-wire",
     "consumer-assign",
-    "coordinator-wire",
     "streams-assign",
     "streams-full",
     "streams-validate",
-    "streams-wire",
 )
 """Families of cases that `plan` solves (`streaming.calculator.FAMILIES`)."""
 

@@ -32,7 +32,7 @@ def replay(
     """Judge every capture named; FOUND if any holds a harmful violation or an unexplained verdict, else CANNOT_TELL if
     one holds no record of a group; INTERNAL where the fold of a group failed: everything else is judged and printed all
     the same."""
-    plug_ins = PlugInHost()
+    plug_ins = PlugInHost(counted=True)
     try:
         return _replay(
             Guarded(fold or fold_with(plug_ins)),

@@ -22,7 +22,7 @@ def rules(name: str | None, *, output: str) -> int:
     """List every rule, or show one runbook: by a rule's title or code, or an alert's name. Raises InputError."""
     if name is None:
         return _list(RULES, output)
-    chosen = [rule for rule in RULES if name in (*rule.titles, rule.code, rule.alert)]
+    chosen = [rule for rule in RULES if name in (rule.title, rule.code, rule.alert)]
     about_us = runbooks().get(f"{FOLDER}/{name}.md") if not chosen else None
     if about_us is not None and output != "json":
         print(about_us, end="")

@@ -13,8 +13,10 @@ from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings
 from rebalance_monitor.streaming.cli.version import package_version
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.section import HTTP_URL
+from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.fold.routing import connect_settings
-from rebalance_monitor.streaming.core.model.settings import teams
+from rebalance_monitor.streaming.core.incidents.damping import damping_of
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, teams
 
 CONNECTIONS = 4
 STATEMENT_TIMEOUT_MS = 10_000
@@ -67,6 +69,7 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
         windows=tuple(one.core() for one in settings.maintenance),
         version=package_version(),
         topics_of=_topics_of(settings),
+        lasts_ms=_lasts_ms(settings),
     )
     try:
         web.serve(
@@ -96,6 +99,14 @@ def _topics_of(settings: Settings) -> Callable[[tuple[str, str]], list[str]]:
         return [topic for topic in (named.config_topic, named.status_topic) if topic is not None]
 
     return topics
+
+
+def _lasts_ms(settings: Settings) -> Callable[[str, str, str], int]:
+    """How long an incident of (cluster, group, rule's code) lasts before people are notified, as configured; ms."""
+    clusters = settings.core_clusters()
+    return lambda cluster, group, code: damping_of(
+        CATALOGUE, clusters.get(cluster, ClusterSettings(name=cluster)), group, code
+    )[0]
 
 
 def _log_to_stderr() -> None:

@@ -61,6 +61,9 @@ SHOWN = frozenset(
 )
 """Properties whose values are harmless: these are printed."""
 
+UNSECURED = "enable.sasl.oauthbearer.unsecure.jwt"
+"""Tokens that librdkafka makes itself, for tests of brokers that trust everybody."""
+
 _PEM = "convert the store to PEM files and set ssl.ca.location, ssl.certificate.location and ssl.key.location"
 _TLS = "remove it; librdkafka takes the TLS versions of its OpenSSL"
 _LOGIN = "set sasl.mechanism, and for OAUTHBEARER also sasl.oauthbearer.method: oidc with its endpoint and client"
@@ -120,7 +123,14 @@ def checked(value: Any) -> Any:
             raise ValueError(f"{name} must be a single text, number or boolean")
         text = str(item).lower() if isinstance(item, bool) else str(item)
         clean[name] = text if name in SHOWN else SecretStr(text)
+    if "OAUTHBEARER" in (clean.get("sasl.mechanism"), clean.get("sasl.mechanisms")) and not _gets_tokens(clean):
+        raise ValueError("sasl.mechanism OAUTHBEARER needs sasl.oauthbearer.method: oidc with its endpoint and client")
     return clean
+
+
+def _gets_tokens(client: Mapping[str, Any]) -> bool:
+    """Whether librdkafka knows where to get a token: nobody else gives it one."""
+    return client.get("sasl.oauthbearer.method") == "oidc" or UNSECURED in client
 
 
 def in_clear(client: Mapping[str, str | SecretStr]) -> dict[str, str]:

@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.core.model.settings import (
     ClientLibrary,
     ClusterSettings,
     ConnectSettings,
+    OwnAssignor,
 )
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import topology_error
@@ -31,6 +32,20 @@ WorkerPattern = Annotated[str, Field(pattern=r"^[^\s/]+$")]
 
 ClientId = Annotated[str, Field(min_length=1)]
 """client.id of a consumer, or a pattern of it with * and ? as in file names."""
+
+
+GroupPattern = Annotated[str, Field(min_length=1)]
+"""group.id, or a pattern of it with * and ? as in file names."""
+
+
+def _said(meant: tuple[OwnAssignor, ...]) -> tuple[OwnAssignor, ...]:
+    if not meant:
+        raise ValueError("must name shares, omits or both; leave the group out if its assignor does neither")
+    return meant
+
+
+Meant = Annotated[tuple[OwnAssignor, ...], AfterValidator(_said)]
+"""What a group's assignor does on purpose."""
 
 
 def _some(workers: tuple[str, ...]) -> tuple[str, ...]:
@@ -125,13 +140,20 @@ class StreamsSection(Section):
         )
 
 
+def _printable(name: str) -> str:
+    if not name.isprintable():
+        raise ValueError("must hold no control characters: it stands in labels, logs and on terminals")
+    return name
+
+
 class ClusterSection(KafkaSection):
     """One Kafka cluster. The time-outs are those of its Connect workers."""
 
-    name: Annotated[str, Field(min_length=1, max_length=200)]
+    name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
     source: Literal["log", "poll"] = LOG
     connect: Annotated[dict[str, Annotated[ConnectSection, FromText]], FromText] = Field(default_factory=dict)
     client_libraries: Annotated[dict[ClientId, ClientLibrary], FromText] = Field(default_factory=dict)
+    own_assignors: Annotated[dict[GroupPattern, Annotated[Meant, FromText]], FromText] = Field(default_factory=dict)
     streams: Annotated[dict[str, Annotated[StreamsSection, FromText]], FromText] = Field(default_factory=dict)
     session_timeout_ms: Milliseconds = SESSION_TIMEOUT_MS
     rebalance_timeout_ms: Milliseconds = REBALANCE_TIMEOUT_MS
@@ -143,6 +165,7 @@ class ClusterSection(KafkaSection):
             polled=self.source == POLL,
             connect={group: section.core(group) for group, section in self.connect.items()},
             client_libraries=dict(self.client_libraries),
+            own_assignors=dict(self.own_assignors),
             streams={group: section.core() for group, section in self.streams.items()},
             session_timeout_ms=self.session_timeout_ms,
             rebalance_timeout_ms=self.rebalance_timeout_ms,

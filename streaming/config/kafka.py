@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from rebalance_monitor.streaming.config.client_properties import checked, in_clear
-from rebalance_monitor.streaming.config.section import FromText, Section, shaped
+from rebalance_monitor.streaming.config.section import HIGHEST_PORT, FromText, Section, shaped
 from rebalance_monitor.streaming.core.model.topic_names import why_illegal
 
 
@@ -16,8 +16,19 @@ def _is_topic(name: str) -> str:
     return name
 
 
+def _ports(servers: str) -> str:
+    for server in servers.split(","):
+        if not 0 < int(server.rpartition(":")[2]) <= HIGHEST_PORT:
+            raise ValueError(f"names no port in {server}; a port is 1 to {HIGHEST_PORT}")
+    return servers
+
+
 BootstrapServers = Annotated[
-    str, shaped(r"[^\s,]+:\d+(,[^\s,]+:\d+)*", "host:port, or several without blanks: kafka-1:9092,kafka-2:9092")
+    str,
+    shaped(
+        r"[^\s,]+:[0-9]{1,9}(,[^\s,]+:[0-9]{1,9})*", "host:port, or several without blanks: kafka-1:9092,kafka-2:9092"
+    ),
+    AfterValidator(_ports),
 ]
 TopicName = Annotated[str, AfterValidator(_is_topic)]
 

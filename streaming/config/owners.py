@@ -4,12 +4,12 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from rebalance_monitor.streaming.config.section import FromText, Pattern, Section
+from rebalance_monitor.streaming.config.section import LONGEST_MS, FromText, Pattern, Section
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
 from rebalance_monitor.streaming.core.model.settings import Damping, Owner
 
-_NAMES = {name for rule in RULES for name in (rule.code, *rule.titles)}
+_NAMES = {name for rule in RULES for name in (rule.code, rule.title)}
 
 
 def _known_rule(name: str) -> str:
@@ -24,8 +24,8 @@ RuleName = Annotated[str, AfterValidator(_known_rule)]
 class DampingSection(Section):
     """How long a finding must last before people are told, and how long after its end they still are."""
 
-    for_ms: Annotated[int, Field(ge=0)] | None = None
-    keep_firing_ms: Annotated[int, Field(ge=0)] | None = None
+    for_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
+    keep_firing_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
 
     def core(self) -> Damping:
         return Damping(self.for_ms, self.keep_firing_ms)
@@ -43,9 +43,9 @@ class OwnerSection(Section):
     alerts: Annotated[dict[RuleName, AlertSeverity], FromText] = Field(default_factory=dict)
     connectors: Annotated[dict[Pattern, dict[RuleName, AlertSeverity]], FromText] = Field(default_factory=dict)
     damping: DampingByRule = Field(default_factory=dict)
-    session_timeout_ms: Annotated[int, Field(ge=0)] | None = None
-    silent_member_ms: Annotated[int, Field(ge=0)] | None = None
-    rebalance_timeout_ms: Annotated[int, Field(ge=0)] | None = None
+    session_timeout_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
+    silent_member_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
+    rebalance_timeout_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
 
     def core(self) -> Owner:
         return Owner(

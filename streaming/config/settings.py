@@ -87,6 +87,8 @@ class Settings(Section):
                 start_wait_ms=self.judge.start_wait_ms,
                 restart_loop_changes=self.judge.restart_loop_changes,
                 restart_loop_ms=self.judge.restart_loop_ms,
+                crash_loop_returns=self.judge.crash_loop_returns,
+                crash_loop_ms=self.judge.crash_loop_ms,
                 damping=damping,
                 owners=tuple(one.core() for one in self.owners if fnmatchcase(cluster.name, one.cluster)),
             )

@@ -53,8 +53,9 @@ INCIDENT_SINCE = Metric(
     kind="gauge",
     unit="timestamp_seconds",
     help="When a notified incident was opened, for the first five connectors, tasks, partitions or members it names; "
-    "workers are those it names with them. subject is empty when it names the group alone.",
-    labels=("cluster", "group", "rule", "subject", "workers"),
+    "workers are those it names with them. subject is empty when it names the group alone. The other labels are those "
+    "of rebalance_monitor_incident, so that an alert finds what its own incident names.",
+    labels=("cluster", "group", "worker", "connector", "rule", "severity", "subject", "workers"),
 )
 INCIDENT_TRANSITIONS = Metric(
     name="rebalance_monitor_incident_transitions_total",

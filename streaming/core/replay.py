@@ -208,7 +208,10 @@ def _told(
     )
     parts = parts_of(one for one in results if isinstance(one, Part))
     last_states = _last_states(one for one in results if isinstance(one, Incident))
-    incidents = [_with_all(one, parts.get(one.incident_id, ())) for one in last_states]
+    incidents = [
+        grouping.whole(one, own) if one.resolved_at_ms is not None and (own := parts.get(one.incident_id)) else one
+        for one in last_states
+    ]
     results = [*results, *(one for one in commits if isinstance(one, UndecodableRecord))]
     undecodable = sorted((one for one in results if isinstance(one, UndecodableRecord)), key=lambda one: one.source)
     gaps = [one for one in results if isinstance(one, GapRecord)]
@@ -248,13 +251,6 @@ def parts_of(published: Iterable[Part]) -> dict[str, list[Part]]:
     for part in sorted(latest.values(), key=lambda part: (part.opened_at_ms, part.subjects)):
         found.setdefault(part.incident_id, []).append(part)
     return found
-
-
-def _with_all(incident: Incident, parts: Sequence[Part]) -> Incident:
-    """An incident that is over says again what it was about, not only what was left last."""
-    if incident.resolved_at_ms is None or len(parts) < 2:
-        return incident
-    return replace(grouping.summed(incident, parts), historic=incident.historic)
 
 
 def _incident_object(incident: Incident, parts: Sequence[Part]) -> dict[str, Any]:

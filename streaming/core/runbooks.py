@@ -57,8 +57,7 @@ class Addresses:
     runbooks: str | None = None
 
     def runbook(self, name: str) -> str:
-        """Of a rule's title, present or former, or of an alert about the monitor."""
-        name = next((rule.title for rule in rules_titled(name)), name)
+        """Of a rule's title, or of an alert about the monitor."""
         if self.runbooks is not None:
             return f"{self.runbooks.rstrip('/')}/{name}.md"
         return f"{self.public_url.rstrip('/')}/runbook?rule={name}"

@@ -119,7 +119,7 @@ class Series:
             if not result.historic:
                 by_group.setdefault(key_of(result.cluster, result.group), []).append(result)
         for key, transitions in by_group.items():
-            self._known[key], told = heard(self._known.get(key, {}), transitions)
+            self._known[key], told, _ = heard(self._known.get(key, {}), transitions)
             for incident in told:
                 self._incident(incident)
             for incident in transitions:

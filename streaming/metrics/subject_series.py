@@ -10,8 +10,11 @@ from rebalance_monitor.streaming.core.incidents.alert_text import Named, also_te
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.metrics.families import Families
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
+from rebalance_monitor.streaming.store.labels import incident_labels
 
 Labels = tuple[str, ...]
+_OF_INCIDENT = metrics.INCIDENT_SINCE.labels[: -len(Named._fields)]
+"""The labels that both gauges of an incident have; what it names comes behind them."""
 
 
 class Subjects:
@@ -31,10 +34,9 @@ class Subjects:
         about = named(incident, self._worker) or [Named("", "")]
         if incident.also:
             about = [*about, Named(also_text(incident).rstrip("."), "")]
-        self._open[incident.incident_id] = (
-            tuple((incident.cluster, incident.group, incident.rule, *some) for some in about),
-            incident.opened_at_ms,
-        )
+        known = incident_labels(incident, "", self._worker)
+        own = tuple(known[label] for label in _OF_INCIDENT)
+        self._open[incident.incident_id] = (tuple((*own, *some) for some in about), incident.opened_at_ms)
 
     def sweep(self) -> None:
         """Shows what is to be shown now; of incidents with equal labels the earliest."""

@@ -93,8 +93,7 @@ def alert_labels(incident: Incident, style: AlertStyle) -> dict[str, str]:
     """The incident's labels, its id, and the name that it was opened with, which Prometheus' rules also use."""
     labels = incident_labels(incident, style.path, style.worker)
     return {
-        # An incident from before rules had alerts of their own keeps its name, or its end would be missed.
-        "alertname": incident.alert_name or f"RebalanceIncident{incident.alert.value.capitalize()}",
+        "alertname": incident.alert_name,
         "incident_id": incident.incident_id,
         **{style.cluster_label if label == CLUSTER else label: value for label, value in labels.items()},
     }

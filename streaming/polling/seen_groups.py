@@ -32,12 +32,15 @@ GONE_AFTER = 3
 class SeenGroup:
     """One group. `contents`: the name of what was folded last, "" if that is to be folded again; `asked_ms`: when the
     question was asked that last showed it settled, None before the first; `absent`: complete answers without it.
-    `snapshot`: that which has these contents: most answers show every group as the one before did, byte by byte."""
+    `snapshot`: that which has these contents: most answers show every group as the one before did, byte by byte.
+    `member_ids`: of the last answer that shows it; `anew_ms`: as in `ShownGroups`."""
 
     contents: str = ""
     asked_ms: int | None = None
     absent: int = 0
     snapshot: Snapshot | None = None
+    member_ids: frozenset[str] = frozenset()
+    anew_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,8 @@ class SeenGroups:
     def shown(self) -> ShownGroups:
         """Until when each group was as it was folded last. One of a job before this one is there, or is left out."""
         there = {name: one for name, one in self.groups.items() if one.asked_ms is not None or not one.absent}
-        return ShownGroups({name: one.asked_ms or 0 for name, one in there.items()}, self.complete_ms)
+        anew_ms = {name: one.anew_ms for name, one in there.items()}
+        return ShownGroups({name: one.asked_ms or 0 for name, one in there.items()}, self.complete_ms, anew_ms)
 
     def with_poll(self, poll: SnapshotPoll) -> tuple["SeenGroups", list[Row]]:
         """After one more answer, and the rows that are to be folded because of it."""
@@ -67,17 +71,21 @@ class SeenGroups:
         first = max(self.next_offset, poll.answered_ms * PLACES_PER_MS)
         for name, snapshot in sorted(poll.groups.items()):
             before = groups.get(name, SeenGroup())
-            if not snapshot.settled:
-                groups[name] = SeenGroup("", before.asked_ms)
-                continue
             if snapshot == before.snapshot:
-                groups[name] = replace(before, asked_ms=poll.asked_ms, absent=0)
+                groups[name] = replace(before, asked_ms=poll.asked_ms, absent=0, anew_ms=poll.answered_ms)
+                continue
+            ids = frozenset(one.member_id for one in snapshot.members)
+            if not snapshot.settled:
+                anew_ms = before.anew_ms if ids == before.member_ids else poll.answered_ms
+                groups[name] = SeenGroup("", before.asked_ms, member_ids=ids, anew_ms=anew_ms)
                 continue
             row = row_of(snapshot, poll, first + len(rows), before.asked_ms, REGISTRY.blobs)
             contents = contents_of(row.body) if isinstance(row.body, GroupGeneration) else ""
             if contents != before.contents:
                 rows.append(row)
-            groups[name] = SeenGroup(contents, poll.asked_ms, snapshot=snapshot)
+            groups[name] = SeenGroup(
+                contents, poll.asked_ms, snapshot=snapshot, member_ids=ids, anew_ms=poll.answered_ms
+            )
         for name in sorted(poll.others.keys() & groups.keys()):
             contents = sampling.OF_ANOTHER_KIND + poll.others[name]
             if groups[name].contents != contents:
@@ -90,6 +98,6 @@ class SeenGroups:
                 rows.append(gone_row(name, poll, first + len(rows)))
                 del groups[name]
             else:
-                groups[name] = SeenGroup("", groups[name].asked_ms, absent)
+                groups[name] = replace(groups[name], contents="", absent=absent, snapshot=None)
         complete_ms = poll.asked_ms if poll.complete else self.complete_ms
         return SeenGroups(groups, poll.answered_ms, complete_ms, first + len(rows)), rows

@@ -122,7 +122,7 @@ def test_a_member_that_does_not_join_again_is_found(lab: Lab, running: Broker) -
             opened, fired = folded(lab, running, watching.states)
             assert (opened.transition, fired.transition) == ("opened", "fired")
             assert (fired.rule, fired.alert) == ("stuck_rebalance", AlertSeverity.CRITICAL)
-            assert fired.message.startswith(f"in {PREPARING} for ")
+            assert fired.message.startswith(f"in {PREPARING} since ")
             lab.wait_for(
                 "the end of the rebalance",
                 lambda: busy.poll(0.1) is None and other.poll(0.1) is None and watching.seen() is None,

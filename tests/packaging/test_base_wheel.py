@@ -55,7 +55,7 @@ def test_help_is_quick(fresh: Path) -> None:
 
 
 def test_plan_and_replay_work_without_extras(fresh: Path) -> None:
-    command = [str(fresh / "bin" / "rebalance-monitor"), "plan", "--family", "connect-wire", "-"]
+    command = [str(fresh / "bin" / "rebalance-monitor"), "plan", "--family", "connect-eager", "-"]
     done = subprocess.run(command, input="", text=True, capture_output=True, cwd=fresh, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert len(done.stderr.splitlines()) == 1, "nothing was given: that is said in one sentence, without a traceback"

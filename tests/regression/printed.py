@@ -9,7 +9,7 @@ Five kinds of sections, each a list of lines of JSON:
     live/CAPTURE                                   every result in its order, as a job folds it: batches and ticks
     mutants/CAPTURE                                grade and open rules of every answer that was changed by hand
     story/CASE                                     every incident and part transition of every story of the rule table
-    plan/FILE                                      digest of the answers to a file of cases
+    plan/FILE                                      digest of the answers to a file of cases, of `plan` and `lab.plan`
 
 The baseline lies beside the vectors, one gzip file a section. `allowed.json` lists differences that are wanted: a
 section's pattern, a part of the differing lines, a field of the objects or a changed name, and the sentence
@@ -30,6 +30,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lab.wire import FAMILIES as OF_BYTES
 from rebalance_monitor.streaming.calculator import FAMILIES
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
@@ -47,6 +48,7 @@ from tests.streaming.core.test_mutants import mutants
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 BASELINE = VECTORS / "printed"
+SOLVERS = {**FAMILIES, **OF_BYTES}
 ALLOWED = Path(__file__).with_name("allowed.json")
 BATCH_MS = 1_500
 """Rows of so much time are one batch of the live sections."""
@@ -173,7 +175,7 @@ def planned(file: Path) -> Lines:
         for line in lines:
             case = json.loads(line)
             family = case.get("kind") or file.name.split(".")[0]
-            solve = FAMILIES.get(family) or FAMILIES[next(name for name in FAMILIES if file.name.startswith(name[:16]))]
+            solve = SOLVERS.get(family) or SOLVERS[next(name for name in SOLVERS if file.name.startswith(name[:16]))]
             digest.update(text(solve(case)).encode("utf-8", "surrogatepass"))
     return [digest.hexdigest()]
 

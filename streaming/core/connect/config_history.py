@@ -115,8 +115,7 @@ class ConfigHistory:
     newest records that were there and could not be read. `begins_ms` is the time of the first record that came,
     `newest_ms` the latest of all. `odd` and `doubted` (by connector, before `base_offset`) are the offsets of records
     that no worker writes so: `streaming.core.connect.config_sanity`. `resting` are the connectors that were paused or
-    stopped before `base_offset`, `targets` the target states from there on; `targets_known`: all of the topic's target
-    states were kept, which a state stored by an earlier release did not do.
+    stopped before `base_offset`, `targets` the target states from there on.
     """
 
     base: ConfigState = field(default_factory=ConfigState)
@@ -136,7 +135,6 @@ class ConfigHistory:
     newest: ConfigRecord | None = None
     resting: frozenset[str] = frozenset()
     targets: tuple[TargetEntry, ...] = ()
-    targets_known: bool = False
 
     def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
         """With further records, in offset order; those already seen are dropped."""
@@ -149,7 +147,6 @@ class ConfigHistory:
             entries=self.entries + kept,
             next_offset=fresh[-1].offset + 1,
             targets=(*self.targets, *_targets(fresh)),
-            targets_known=self.targets_known or self.next_offset == 0,
         )
         return extended.with_holes(self.next_offset, self.newest, fresh)
 
@@ -194,9 +191,8 @@ class ConfigHistory:
         if end <= self.next_offset:
             return self
         hole = max(start, self.next_offset) if self.hole_offset is None else self.hole_offset
-        known = self.targets_known or self.next_offset == 0
         newest = Hole(max(start, self.next_offset), end)
-        return replace(self, next_offset=end, hole_offset=hole, hole=newest, targets_known=known)
+        return replace(self, next_offset=end, hole_offset=hole, hole=newest)
 
     def read_at(self, before: "ConfigHistory", at_ms: int) -> "ConfigHistory":
         """With the time (ms) at which a reader that keeps up came by the hole that is newer than those of `before`."""

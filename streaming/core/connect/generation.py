@@ -41,8 +41,8 @@ from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, pu
 from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.of_every_group import OUTLIVE_EMPTY
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.effects import ConnectDetail
 from rebalance_monitor.streaming.core.model.reasons import Reason
@@ -132,7 +132,7 @@ def _emptied(view: GroupView, state: ConnectState, row: Row) -> AfterRecord:
     state = carry.passed(state, observed, missed)
     moment = _moment(view, row)
     state, still_empty = workers_gone.emptied(view, state, source_of(row), moment)
-    kept = {MONITOR_ERROR.code, *((ALL_WORKERS_GONE.code,) if still_empty else ())}
+    kept = {*OUTLIVE_EMPTY, *((ALL_WORKERS_GONE.code,) if still_empty else ())}
     over = frozenset(one.code for one in view.open().values()) - kept
     after = replace(state, last=observed, unassigned_since_ms={}, rule_memory=RuleMemory())
     return after, [Notice(moment=moment, evaluated=over)]

@@ -308,7 +308,6 @@ class ConnectSession:
     # -- time ------------------------------------------------------------------------------------------------------
 
     def due_ms(self) -> int | None:
-        """The next deadline."""
         return deadlines.due_ms(self.view, self.state)
 
     def live_due_ms(self) -> int | None:
@@ -316,7 +315,6 @@ class ConnectSession:
         return workers_gone.unread_live_ms(self.view, self.state)
 
     def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
-        """The deadlines of this time."""
         self.state, notices = deadlines.fired(self.view, self.state, at_ms, historic=historic)
         return notices
 

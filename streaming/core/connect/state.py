@@ -17,14 +17,16 @@ from rebalance_monitor.streaming.core.model.results import Source
 
 @dataclass(frozen=True, slots=True)
 class Emptied:
-    """A Connect group without a worker: since when by the coordinator's clock, the record that says so, and how long
-    that may last. `config_offset` is the one of its last generation, below which the config topic must have been read.
-    `historic`: the group was found so in history; the wait begins when the monitor reads live."""
+    """A Connect group without a worker: since when by the coordinator's clock (`since_ms`), from when on that is timed
+    (`at_ms`), the record that says so, and how long that may last. `config_offset` is the one of its last generation,
+    below which the config topic must have been read. `historic`: the group was found so in history; the wait begins
+    when the monitor reads live."""
 
     at_ms: int
     source: Source
     generation: int
     patience_ms: int
+    since_ms: int
     config_offset: int = 0
     historic: bool = False
 
@@ -36,9 +38,9 @@ class ConnectState:
     `nobody_may_run`: those jobs in `unassigned_since_ms` that no member of the last record may run; `apart_ms`: how
     much longer the time since the last record looks than it surely was, while a record is judged (`passed_time`), and
     `hidden_ms`, how much longer it was than it looks;
-    `unseen_leaders`: who may have led in generations that left no record, now or in an earlier life of the group;
-    `gapped`, stored by earlier releases: anybody may have. `session_ms` is the longest session time-out of the last
-    generation's members, `emptied` set while the group has none (`workers_gone`).
+    `unseen_leaders`: who may have led in generations that left no record, now or in an earlier life of the group.
+    `session_ms` is the longest session time-out of the last generation's members, `emptied` set while the group has
+    none (`workers_gone`).
     `polled` stands for the timeline where the group is polled.
     """
 
@@ -54,7 +56,6 @@ class ConnectState:
     declared: Mapping[str, frozenset[ConnectorOrTask]] = field(default_factory=dict)
     apart_ms: int = 0
     hidden_ms: int = 0
-    gapped: bool = False
     unseen_leaders: UnseenLeaders = field(default_factory=UnseenLeaders)
     sides: ConfigSides = field(default_factory=ConfigSides)
     timeline: Timeline = field(default_factory=Timeline)

@@ -26,6 +26,7 @@ from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
@@ -172,7 +173,7 @@ def _findings(state: ConnectState, last: Observed, since_ms: int) -> Iterator[Fi
                 severity=Severity.HIGH,
                 certainty=Certainty.CERTAIN,
                 subjects=tuple(sorted(map(subject_of, keys))),
-                message=f"{_count(len(keys))} without holder for {state.patience_ms} ms, {why}",
+                message=f"{_count(len(keys))} without holder since {utc(since_ms)}, {why}",
                 evidence=(Evidence(source=last.source),),
             )
 

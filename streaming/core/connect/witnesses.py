@@ -72,7 +72,8 @@ class Stamps:
         """The latest time that two clocks have reached, for a group whose last record lies in this partition of the
         coordinator's log and has this time. `off_ms`: by how much hosts are ahead of the group's coordinator; a host
         that is not known is no clock, and who wrote the configuration is one of those that are. Brokers lead many
-        partitions each, so these count as two clocks only where most of the lively ones have come so far."""
+        partitions each, so these count as two clocks only where most of the lively ones have come so far; the group's
+        own counts where one other is lively. No input ends before the group's last record."""
         brokers_ms = max((one.newest_ms for one in self._trails.values()), default=0)
         hosts_ms = [newest_ms - off_ms[host] for host, newest_ms in self._hosts_ms.items() if host in off_ms]
         clocks = sorted((one for one in (brokers_ms, *hosts_ms) if one), reverse=True)
@@ -84,7 +85,9 @@ class Stamps:
         lively = [one for one in others if one >= at_ms - LIVELY_MS]
         if len(lively) > 1:
             reached.append(lively[(len(lively) - 1) // 2])
-        return max(reached)
+        elif lively and place in self._trails:
+            reached.append(min(*lively, self._trails[place].newest_ms))
+        return max(at_ms, *reached)
 
 
 def host_of(worker: str) -> str:

@@ -27,6 +27,7 @@ from rebalance_monitor.streaming.core.incidents import damping
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Source, Subject
 
@@ -90,6 +91,7 @@ def _since(view: GroupView, state: ConnectState, source: Source, moment: Moment)
         source=source,
         generation=moment.generation,
         patience_ms=max(delay_ms, silent_ms),
+        since_ms=moment.at_ms,
         config_offset=0 if last is None else last.config_offset or 0,
         historic=moment.historic,
     )
@@ -174,18 +176,15 @@ def late(view: GroupView, state: ConnectState, at_ms: int) -> list[Finding]:
     if gone is None or due is None or due > at_ms:
         return []
     names = [names for since, names in to_run(state.history, gone.at_ms) if since <= due][-1]
-    sure = state.history.targets_known
-    doubt = "" if sure else "; which of them are paused or stopped is not known"
     shown = ", ".join(sorted(names)[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     count = "1 connector is" if len(names) == 1 else f"{len(names)} connectors are"
-    seconds = _patience_ms(view, gone) // 1_000
     return [
         Finding(
             rule=ALL_WORKERS_GONE,
-            severity=Severity.CRITICAL if sure else Severity.MEDIUM,
-            certainty=Certainty.CERTAIN if sure else Certainty.POSSIBLE,
+            severity=Severity.CRITICAL,
+            certainty=Certainty.CERTAIN,
             subjects=(Subject("group", view.group),),
-            message=f"the group has had no worker for {seconds} s, and {count} to run: {shown}{doubt}",
+            message=f"the group has had no worker since {utc(gone.since_ms)}, and {count} to run: {shown}",
             evidence=(Evidence(source=gone.source),),
         )
     ]

@@ -58,6 +58,23 @@ def test_what_run_would_accept_is_sound(written: Written, capsys: pytest.Capture
             f"{DATABASE}clusters: [{{name: a, bootstrap_servers: 'k:1', client: {{security.protocol: SSLL}}}}]\n",
             "clusters[0].client is not accepted",
         ),
+        (f"{DATABASE}clusters: [{{name: a, bootstrap_servers: 'kafka:0'}}]\n", "names no port in kafka:0"),
+        (f"{DATABASE}clusters: [{{name: a, bootstrap_servers: 'a:1,b:65536'}}]\n", "names no port in b:65536"),
+        (
+            f"database: {{dsn: 'host=h port=abc password=hush'}}\nclusters: [{CLUSTER}]\n",
+            "database.dsn is not a PostgreSQL connection text",
+        ),
+        (f"{DATABASE}http: {{port: true}}\nclusters: [{CLUSTER}]\n", "must be a number, not true or false"),
+        (f"{DATABASE}judge: {{wait_ms: 1{'0' * 26}}}\nclusters: [{CLUSTER}]\n", "judge.wait_ms"),
+        (
+            f"{DATABASE}owners: [{{team: t, groups: a, silent_member_ms: true}}]\nclusters: [{CLUSTER}]\n",
+            "not true",
+        ),
+        (
+            f"{DATABASE}clusters: [{{name: a, bootstrap_servers: 'k:1', client: {{sasl.mechanism: OAUTHBEARER}}}}]\n",
+            "needs sasl.oauthbearer.method: oidc",
+        ),
+        (f'{DATABASE}clusters: [{{name: "a\\e[31m", bootstrap_servers: "k:1"}}]\n', "must hold no control characters"),
     ],
 )
 def test_what_run_would_refuse_is_said(
@@ -68,6 +85,7 @@ def test_what_run_would_refuse_is_said(
     assert says in said
     assert "hush" not in said
     assert "Traceback" not in said
+    assert "\x1b" not in said
 
 
 def test_every_reason_is_one_line(written: Written, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,8 @@ import io
 import json
 import re
 import shutil
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,8 @@ def summary(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     [
         ({"topic": None}, "topic must be a text"),
         ({"topic": ["a"]}, "topic must be a text"),
+        ({"partition": -1}, "partition must be 0 or more"),
+        ({"offset": -1}, "offset must be 0 or more"),
         ({"partition": "0"}, "partition must be a whole number"),
         ({"offset": 1.5}, "offset must be a whole number"),
         ({"offset": True}, "offset must be a whole number"),
@@ -384,3 +388,12 @@ def test_a_fold_that_fails_costs_one_record_and_shows_in_the_exit_code(capsys: p
     assert err.count("rebalance-monitor: internal error KeyError-") == 2
     assert err.count("\nKeyError\n") == 1
     assert SECRET not in out + err
+
+
+def test_a_line_of_standard_input_that_is_no_record_is_one_sentence() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "rebalance_monitor", "replay", "-"],
+        input='{"a":1}\n', capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == ["rebalance-monitor: -:1: not a captured record: topic must be a text"]

@@ -15,7 +15,7 @@ def test_lists_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
     assert [one["code"] for one in objects] == [rule.code for rule in RULES]
     assert {one["code"] for one in objects if "critical" in (one["alert"], one["alert_later"])} == {
         "CONNECT-I1", "CONNECT-I2", "CONNECT-K2", "CONNECT-K5", "CONNECT-K10", "CONNECT-K18",
-        "CONSUMER-C01", "EPOCHS-E11", "EPOCHS-T11", "GROUP-G1", "SHARE-H5",
+        "CONSUMER-C01", "EPOCHS-E11", "EPOCHS-T11", "GROUP-G1", "GROUP-G6", "SHARE-H5",
     }  # fmt: skip
     assert main(["rules"]) == 0
     assert len(capsys.readouterr().out.splitlines()) == len(RULES)

@@ -121,6 +121,14 @@ def test_each_cluster_becomes_the_folds_settings(written: Writes) -> None:
         ("clusters: [{name: a, bootstrap_servers: k}]", "clusters[0].bootstrap_servers: must be host:port, or several"),
         (CLUSTER.replace("}]", ", client: {group.id: x}}]"), f"client: {TAKEN}"),
         (
+            CLUSTER.replace("}]", ", own_assignors: {g: []}}]"),
+            "must name shares, omits or both",
+        ),
+        (
+            CLUSTER.replace("}]", ", own_assignors: {g: [keeps]}}]"),
+            "own_assignors.g",
+        ),
+        (
             CLUSTER.replace("}]", ", connect: {g: {max_dealy_ms: 1}}}]"),
             "max_dealy_ms: this key is unknown; did you mean max_delay_ms?",
         ),

@@ -2,27 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
 from rebalance_monitor.streaming.core.connect.records import ConfigChange
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import ENDED_FAILED
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.recovery import FOLDED_AGAIN, OPEN_MS
+from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved, Waiting
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result, Standing
+from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.guarding.fold import FoldGroup, FoldLimits, fold_isolated, pieces_of, spans
-from tests.streaming.carried.live import story
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_status import runs_what_another_holds
 from tests.streaming.guarding.poison import SECRET, Poisoned
 from tests.streaming.states import connect_of, envelope_of
 
+CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 MINUTE_MS = 60_000
 CODE = "MONITOR-E1"
 
@@ -257,7 +261,11 @@ def test_many_bad_records_are_not_looked_for_one_by_one_for_ever() -> None:
 @pytest.mark.parametrize("capture", ["zombie", "sessioned-4.3.1"])
 @pytest.mark.parametrize("rows", [1, 7, 50])
 def test_pieces_give_what_the_whole_gives(capture: str, rows: int) -> None:
-    known, group, own = story(capture)
+    folder = CAPTURES / capture
+    known = settings_of(folder)
+    (group,) = known.connect
+    decoded = [row for record in records_of(folder) if (row := decode(record, known)) is not None]
+    own = route(decoded, known)[group]
     tick = Tick(own[-1].timestamp_ms + 50)
     whole = fold_group(known, group, None, own, tick)
     cut = fold_isolated(known, group, None, pieces_of(own, FoldLimits(rows=rows)), tick)

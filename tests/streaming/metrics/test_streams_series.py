@@ -9,7 +9,6 @@ import pytest
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.former_objects import ADDED_TO_STREAMS, completed_generation
 from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.results import Generation, Result
 from rebalance_monitor.streaming.core.replay import replay
@@ -95,15 +94,6 @@ def test_other_groups_have_no_such_series() -> None:
     world.series.observe([generation(1, group="plain", protocol_type="consumer")])
     assert world.value(TASKS, group="plain", role="active") == NO_SAMPLE
     assert world.value(NEXT, group="plain") == NO_SAMPLE
-
-
-def test_a_document_of_the_first_release_counts_what_it_has() -> None:
-    last = [one for one in folded(CLASSIC) if isinstance(one, Generation) and one.streams is not None][-1]
-    document = as_object(last)
-    former = {key: value for key, value in document["streams"].items() if key not in ADDED_TO_STREAMS}
-    counts = counted_tasks(completed_generation({**document, "streams": former})["streams"])
-    assert counts.roles == counted_tasks(document["streams"]).roles
-    assert (counts.moves_left, counts.missing_standbys) == (None, None)
 
 
 @pytest.mark.postgres

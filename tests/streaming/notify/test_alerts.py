@@ -23,12 +23,6 @@ def test_labels_are_equal_for_firing_and_resolved() -> None:
     assert labels["alertname"] == "KafkaConnectDuplicateTask"
 
 
-def test_an_incident_opened_before_rules_had_alerts_of_their_own_keeps_its_name() -> None:
-    document = as_object(incident())
-    del document["alert_name"]
-    assert alert_labels(incident_of(document, "fired"), STYLE)["alertname"] == "RebalanceIncidentCritical"
-
-
 def test_worker_and_connector_are_named_only_when_they_are_one() -> None:
     found = incident_labels(incident(), "push")
     assert (found["worker"], found["connector"]) == ("w1:8083", "my-sink")

@@ -239,6 +239,16 @@ def test_a_rebalance_between_two_polls_is_no_assignment_and_what_follows_is_fold
     assert again.sampled == Sampled(9_900, 30_000)
 
 
+def test_an_answer_shows_that_a_rebalance_went_on_if_the_group_is_settled_or_has_other_members() -> None:
+    moving = replace(GROUP, state="PreparingRebalance", members=(replace(ONE, subscription=b"", assignment=b""),))
+    others = replace(moving, members=(*moving.members, replace(moving.members[0], member_id="c-2")))
+    seen, anew = SeenGroups(), []
+    for at_s, one in enumerate((GROUP, GROUP, moving, moving, others, others, moving, GROUP), 1):
+        seen, _ = seen.with_poll(poll(at_s, one))
+        anew.append(seen.shown.anew_ms["g"])
+    assert anew == [1_000, 2_000, 2_000, 2_000, 5_000, 5_000, 7_000, 8_000]
+
+
 def test_the_order_of_members_says_nothing() -> None:
     two = replace(GROUP, members=(ONE, replace(ONE, member_id="c-2")))
     turned = replace(two, members=tuple(reversed(two.members)))

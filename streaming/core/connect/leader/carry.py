@@ -46,7 +46,7 @@ def carried(
         hypotheses.eras_of(state.eras, settings),
         settings,
         seen_from_start=seen_from_start,
-        may_have_led=state.gapped or state.unseen_leaders.may_be(observed.process_of(view.member_id)),
+        may_have_led=state.unseen_leaders.may_be(observed.process_of(view.member_id)),
         nameless=observed.nameless(view.member_id),
         new=state.last is not None and view.member_id not in state.last.views,
     )

@@ -7,7 +7,7 @@ connector, with runs of task numbers, and minds that differ in their release alo
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 
@@ -48,8 +48,7 @@ class PackedMemory:
 class PackedMinds:
     """Hypotheses in order: each names its release's era, its maximum delay, and one of the memories.
 
-    `at_least_ms` has one value for each of the `minds`. Without it, they were stored by a release that also kept a
-    maximum which no answer had shown, only excluded no other.
+    `at_least_ms` has one value for each of the `minds`.
     """
 
     memories: tuple[PackedMemory, ...] = ()
@@ -68,14 +67,10 @@ def pack(hypotheses: Iterable[LeaderHypothesis]) -> PackedMinds:
 def unpack(packed: PackedMinds) -> tuple[LeaderHypothesis, ...]:
     """The hypotheses; those that shared a memory share it again. The jobs of each are sorted."""
     memories = tuple(map(_unpacked, packed.memories))
-    least = packed.at_least_ms or (0,) * len(packed.minds)
-    found = [
+    return tuple(
         LeaderHypothesis(era, memories[place], max_delay_ms, at_least_ms)
-        for (era, max_delay_ms, place), at_least_ms in zip(packed.minds, least, strict=True)
-    ]
-    if packed.minds and not packed.at_least_ms:
-        found += dict.fromkeys(replace(one, max_delay_ms=None) for one in found if one.max_delay_ms is not None)
-    return tuple(found)
+        for (era, max_delay_ms, place), at_least_ms in zip(packed.minds, packed.at_least_ms, strict=True)
+    )
 
 
 def _packed(memory: LeaderMemory) -> PackedMemory:

@@ -25,14 +25,13 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
 )
 from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.memory import (
-    STORM_SPAN_MS,
+    FREE_ROUNDS,
     Downgrade,
     aimless_rounds,
     lagging_members,
     round_of,
-    surplus,
-    with_round,
 )
+from rebalance_monitor.streaming.core.fold.rounds import SPAN_MS, number, surplus, with_round
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
@@ -102,11 +101,12 @@ def rebalance_storm(scene: Scene) -> Iterator[Finding]:
     last = scene.last
     latest = round_of(scene.observed, last, config_changes=scene.config_changes)
     repeats = scene.observed.error != 0 and scene.memory.errors_in_row > 0
-    rounds = with_round(scene.memory.rounds, latest, repeats_error=repeats)
+    rounds = with_round(scene.memory.rounds, latest, repeats=repeats)
     in_row = aimless_rounds(scene.memory, scene.observed, last, gap=scene.gap, config_changes=scene.config_changes)
-    if surplus(rounds) > 0:
+    more = surplus(rounds, free=FREE_ROUNDS)
+    if more > 0:
         message = (
-            f"{len(rounds)} generations within {STORM_SPAN_MS // 60_000} minutes, {surplus(rounds)} more than members "
+            f"{number(rounds)} generations within {SPAN_MS // 60_000} minutes, {more} more than members "
             "that came or went, configuration changes, revocations and delays explain"
         )
     elif in_row >= PATIENCE_ROUNDS:

@@ -10,13 +10,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, ConnectorOrTask, Observed
+from rebalance_monitor.streaming.core.fold.rounds import Round
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
-STORM_SPAN_MS = 600_000
-MAX_ROUNDS = 512
 FREE_ROUNDS = 3
-REVOKING_ROUNDS = 3
-"""So many rounds that take work away may follow one change; a right leader needs one, or two around a back-off."""
+"""Rounds within `rounds.SPAN_MS` that need no reason."""
 
 
 class WindowKind(StrEnum):
@@ -36,20 +34,6 @@ class Window:
     earliest_end_ms: int
     latest_end_ms: int
     waiting: frozenset[ConnectorOrTask] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One completed generation, and how many further ones its reasons allow (coordinator's log, storm rule).
-
-    `revoking`: it took work away, which allows one more; but only so often for each of the `changes` (members that
-    came or went, config changes): a group whose balance is restored has nothing more to take away.
-    """
-
-    at_ms: int
-    allowed: int
-    revoking: int = 0
-    changes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,22 +146,3 @@ def round_of(now: Observed, last: Observed | None, *, config_changes: int) -> Ro
         revoking=bool(now.revoked()),
         changes=moved + config_changes,
     )
-
-
-def with_round(rounds: tuple[Round, ...], latest: Round, *, repeats_error: bool) -> tuple[Round, ...]:
-    """The rounds of the last STORM_SPAN_MS. A row of config mismatches counts once: it has its own rule."""
-    recent = tuple(old for old in rounds if old.at_ms > latest.at_ms - STORM_SPAN_MS)
-    if repeats_error and recent:
-        before = recent[-1]
-        allowed, changes = before.allowed + latest.allowed, before.changes + latest.changes
-        return (
-            *recent[:-1],
-            replace(latest, allowed=allowed, changes=changes, revoking=before.revoking + latest.revoking),
-        )
-    return (*recent, latest)[-MAX_ROUNDS:]
-
-
-def surplus(rounds: tuple[Round, ...]) -> int:
-    """How many rounds more than their reasons explain; zero or less is calm."""
-    revoking = min(sum(one.revoking for one in rounds), REVOKING_ROUNDS * (1 + sum(one.changes for one in rounds)))
-    return len(rounds) - FREE_ROUNDS - revoking - sum(one.allowed for one in rounds)

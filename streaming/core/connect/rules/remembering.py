@@ -4,7 +4,7 @@ record with a delay of 300 s           K6 is due 300 s + time-outs later, unless
 record that takes jobs from a worker   K14 is due one rebalance and one session time-out later
 a finding that an older config excuses  it is due one rebalance and one session time-out later
 the group falls to a lower protocol    K13 is due DOWNGRADE_PATIENCE_MS later for the workers that did not follow
-a storm                                K10 is over STORM_CALM_MS after its last record
+a storm                                K10 is over rounds.CALM_MS after its last record
 """
 
 from collections.abc import Iterator
@@ -30,14 +30,13 @@ from rebalance_monitor.streaming.core.connect.rules.memory import (
     aimless_rounds,
     lagging_members,
     round_of,
-    with_round,
 )
 from rebalance_monitor.streaming.core.connect.rules.window import window_of
+from rebalance_monitor.streaming.core.fold.rounds import CALM_MS, with_round
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
-
-STORM_CALM_MS = 300_000
 
 
 def remember(scene: Scene) -> RuleMemory:
@@ -49,7 +48,7 @@ def remember(scene: Scene) -> RuleMemory:
         errors_in_row=before.errors_in_row + 1 if failed else 0,
         lagging=lagging_members(before, now, scene.last),
         top_offset=before.top_offset if failed or scene.foreign else now.config_offset,
-        rounds=with_round(before.rounds, latest, repeats_error=failed and before.errors_in_row > 0),
+        rounds=with_round(before.rounds, latest, repeats=failed and before.errors_in_row > 0),
         aimless_rounds=aimless_rounds(before, now, scene.last, gap=scene.gap, config_changes=scene.config_changes),
         downgrade=downgrade_after(scene),
         window=window_of(scene),
@@ -79,8 +78,8 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
     if last.delay_ms:
         due_ms = last.at_ms + last.delay_ms + patience_ms
         message = (
-            f"the delay of {last.delay_ms} ms announced in generation {last.generation} is over for {patience_ms} ms, "
-            "and no rebalance has followed"
+            f"the delay of {last.delay_ms} ms announced in generation {last.generation} ended at "
+            f"{utc(last.at_ms + last.delay_ms)}, and no rebalance has followed"
         )
         finding = _finding(DELAY_NEVER_RESOLVED, (Subject("group", group),), message, evidence)
         yield DueFinding(rule=DELAY_NEVER_RESOLVED, due_ms=due_ms, finding=finding)
@@ -99,7 +98,7 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
         due_ms = memory.downgrade.at_ms + DOWNGRADE_PATIENCE_MS
         late = downgrade_finding(memory.downgrade, group, last, evidence)
         yield DueFinding(rule=PROTOCOL_DOWNGRADE, due_ms=due_ms, finding=late)
-    yield DueFinding(rule=REBALANCE_STORM, due_ms=last.at_ms + STORM_CALM_MS, finding=None)
+    yield DueFinding(rule=REBALANCE_STORM, due_ms=last.at_ms + CALM_MS, finding=None)
 
 
 _RULE = {rule.code: rule for rule in RULES}

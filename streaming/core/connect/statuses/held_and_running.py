@@ -28,6 +28,7 @@ from rebalance_monitor.streaming.core.connect.statuses.memory import Stray
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
@@ -263,21 +264,18 @@ def _close_strays(work: Work, job: JobKey, at_ms: int, but: Stray | None) -> Non
 
 
 def _not_running(work: Work, worker: str, jobs: list[JobKey]) -> Finding:
-    wait_ms = work.settings.start_wait_ms
     since = {work.facts(job).since for job in jobs}
+    since_ms = max(work.facts(job).since_ms for job in jobs)
     others = (facts for _, facts in work.jobs.items() if facts.holders == (worker,) and facts.since in since)
     lost = len(jobs) == 1 or any(facts.started for facts in others)
-    held = (
-        "1 connector or task and has not taken it up"
-        if len(jobs) == 1
-        else f"{len(jobs)} connectors and tasks and has not taken them up"
-    )
+    what, them = ("1 connector or task", "it") if len(jobs) == 1 else (f"{len(jobs)} connectors and tasks", "them")
     return Finding(
         rule=HELD_NOT_RUNNING,
         severity=Severity.MEDIUM,
         certainty=Certainty.POSSIBLE if lost else Certainty.LIKELY,
         subjects=(*sorted(map(subject_of, jobs)), Subject("worker", worker)),
-        message=f"{worker} holds {held} for {wait_ms} ms" + (", or its status was lost" if lost else ""),
+        message=f"{worker} holds {what} since {utc(since_ms)} and has not taken {them} up"
+        + (", or its status was lost" if lost else ""),
         evidence=(Evidence(source=work.record), *_last_words(work, jobs)),
         cause=(Subject("worker", worker),),
     )
