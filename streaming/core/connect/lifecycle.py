@@ -34,8 +34,9 @@ from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatu
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.steps import step_after
 from rebalance_monitor.streaming.core.fold import clocks
+from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Doubting, Followed, RunsBehind, TopicReader
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
 from rebalance_monitor.streaming.core.fold.parts import part_of
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
 from rebalance_monitor.streaming.core.fold.routing import connect_settings
@@ -102,7 +103,7 @@ class ConnectLifecycle:
         return None if history is None else dumps(ConnectState(history=history))
 
 
-class ConnectSession:
+class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
     """One Connect group in one call of the fold."""
 
     def __init__(self, view: GroupView, state: ConnectState) -> None:
@@ -117,7 +118,7 @@ class ConnectSession:
 
     # -- rows ------------------------------------------------------------------------------------------------------
 
-    def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
+    def read(self, row: Row, *, hole: bool) -> Sequence[Output]:
         """A config record or a status."""
         match row.body:
             case ConfigChange(record=record):
@@ -228,10 +229,6 @@ class ConnectSession:
         text = f"evidence missing: {missing}{foreign_workers.ahead(body_of(row), self.state.history)}"
         return Reason(ReasonKind.EVIDENCE_MISSING, text)
 
-    def sample_from_ms(self) -> int | None:
-        """No verdict rests on samples."""
-        return None
-
     def live(self, at_ms: int) -> None:
         """A group found empty in history is timed from here on."""
         self.state = workers_gone.read_live(self.state, at_ms)
@@ -255,10 +252,6 @@ class ConnectSession:
         """The members of the last record are not those before the next one."""
         self.state = replace(self.state, last=None)
 
-    def holdings(self) -> Holdings | None:
-        """Workers read no partitions as members of this group; a sink's tasks are members of another."""
-        return None
-
     def doubts(self, at_ms: int, by: str) -> Sequence[Output]:
         """What would be overdue."""
         return self._doubted(deadlines.unsure(self.view, self.state, at_ms, by), at_ms)
@@ -269,14 +262,6 @@ class ConnectSession:
     def begin_life(self) -> None:
         """What processes remember outlives the group, who holds what does not."""
         self.state = replace(self.state, last=None, unassigned_since_ms={}, declared={}, rule_memory=RuleMemory())
-
-    def closed_before(self, row: Row) -> Sequence[Output]:
-        """Each record says all by itself."""
-        return ()
-
-    def closed_by(self, at_ms: int) -> Sequence[Output]:
-        """Each record says all by itself."""
-        return ()
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """The verdict, its causes, and what the rules find; then the step that the statuses are held against."""

@@ -14,11 +14,12 @@ from rebalance_monitor.streaming.core.consumer.state import ConsumerState
 from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.consumer.verdict import judge, surely_rests_on_samples
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
+from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Followed, Holdings, Holds, Timed
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
 from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
+from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
-from rebalance_monitor.streaming.core.fold.quiet import NoTopics, QuietSession
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -55,7 +56,7 @@ class ConsumerLifecycle(NoTopics):
         return None
 
 
-class ConsumerSession(QuietSession):
+class ConsumerSession(Awaits, Timed, Holds, Followed):
     """One consumer group in one call of the fold."""
 
     def __init__(self, view: GroupView, state: ConsumerState, laws: Sequence[ConsumerLaw]) -> None:

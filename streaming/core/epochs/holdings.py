@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.epochs.group import CONSUMER, STREAMS
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tasks_published import Reads, share_of
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, RoleTask, partitions_in, tasks_in
-from rebalance_monitor.streaming.core.fold.lifecycle import Holdings
+from rebalance_monitor.streaming.core.fold.capabilities import Holdings
 from rebalance_monitor.streaming.core.targets.topics import naming
 
 

@@ -14,9 +14,10 @@ from rebalance_monitor.streaming.core.epochs.holdings import holdings_of
 from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.fold import missing_members
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, Session
+from rebalance_monitor.streaming.core.fold.capabilities import Holdings, Holds
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED
-from rebalance_monitor.streaming.core.fold.quiet import NoTopics
+from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
@@ -56,7 +57,7 @@ class EpochsLifecycle(NoTopics):
         return dumps(replace(state, begun=(), trusted=False, underway=None, cause=(), left={}, missed=NOBODY_MISSED))
 
 
-class EpochsSession(TargetsSession[EpochsState, EpochTally]):
+class EpochsSession(TargetsSession[EpochsState, EpochTally], Holds):
     """One such group in one call of the fold."""
 
     laws = operation.LAWS
@@ -82,13 +83,13 @@ class EpochsSession(TargetsSession[EpochsState, EpochTally]):
     def due_ms(self) -> int | None:
         return timing.due_ms(self.view, self.state, self.tally())
 
-    def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
+    def take(self, row: Row) -> Sequence[Output]:
         """A record of the moment that was begun, or of a kind that is only counted."""
         if record_of(row) is not None:
             if self._is_left(row):
                 return ()
             self.state = replace(self.state, deleted=False)
-            return super().take(row, hole=hole)
+            return super().take(row)
         body = row.body
         if not isinstance(body, OtherGroup):
             return ()

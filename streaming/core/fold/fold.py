@@ -17,7 +17,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold import all_groups, clocks, conversion, group_life, recovery, sampling, timers
+from rebalance_monitor.streaming.core.fold import (
+    all_groups,
+    clocks,
+    conversion,
+    due,
+    group_life,
+    recovery,
+    sampling,
+    timers,
+)
+from rebalance_monitor.streaming.core.fold.capabilities import (
+    Awaits,
+    Doubting,
+    Followed,
+    Moments,
+    RunsBehind,
+    Timed,
+    TopicReader,
+)
 from rebalance_monitor.streaming.core.fold.going_back import generation_went_back
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
@@ -27,7 +45,7 @@ from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, LastRecord, Saved, Waiting, stored
 from rebalance_monitor.streaming.core.fold.timeouts import stated_timeouts
 from rebalance_monitor.streaming.core.fold.waiting import LOOK_AHEAD
-from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Result, Source, Standing, Verdict
@@ -93,13 +111,13 @@ def fold_group(
     results = fold.results if envelope.polled is None else [sampling.marked(one) for one in fold.results]
     return FoldOutcome(
         stored(envelope, fold.bodies(), fold.waiting.stored()),
-        fold.due_ms(),
+        due.folded_again_ms(fold, wants_waiting=fold.wants_waiting),
         tuple(results),
         fold.blobs,
         waits=(queue.first, queue.end),
         wants_waiting=fold.wants_waiting,
         home=envelope.home,
-        sample_from_ms=fold.sample_from_ms(),
+        sample_from_ms=due.sample_from_ms(fold),
     )
 
 
@@ -114,46 +132,26 @@ class _Fold(Intake):
         """Whatever rebalance there was has ended."""
         all_groups.ended(self, row, self.envelope.member_ids)
 
-    def due_ms(self) -> int | None:
-        """When the group is to be folded again if no record comes, by the monitor's clock."""
-        own_ms = timers.due_ms(self)
-        head = None if self.wants_waiting else self.waiting.head()
-        times = [] if head is None else [conversion.wait_until_ms(head, self.settings.judge_wait_ms)]
-        times += [] if own_ms is None else [clocks.monitors_time(self.envelope, own_ms)]
-        attention_ms = self.book.due_ms(Lane.EVENTS)
-        for session in self.sessions.values():
-            times += [one for one in (session.live_due_ms(), session.events_due_ms(attention_ms)) if one is not None]
-        failing_ms = recovery.due_ms(self.envelope)
-        times += [] if failing_ms is None else [failing_ms]
-        return min((sampling.looked_again_ms(one, self.tick, self.shown_until_ms) for one in times), default=None)
-
-    def sample_from_ms(self) -> int | None:
-        """When the latest sample is to be asked that a record waits for."""
-        times = [one.sample_from_ms() for one in self.sessions.values()] if self.waiting.queue.end else []
-        return max((one for one in times if one is not None), default=None)
-
     def settle(self, *, end_of_input: bool) -> None:
         """Judge every waiting record whose evidence is there, in order; then the timers of the tick."""
-        for session in self.sessions.values():
-            session.collect()
+        for reader in self.able(TopicReader):
+            reader.collect()
         self._end_orphans()
         self._judge_waiting(end_of_input=end_of_input)
         # A timer never fires in history: what it saw may long be over further on in the log.
         if end_of_input and not self.waiting.queue.end:
-            for session in self.sessions.values():
-                self._told(session.closed_by(clocks.FOREVER_MS))
+            self._closed(clocks.FOREVER_MS)
         if self.tick is not None and not self.tick.historic and not self.waiting.queue.end:
             now_ms = self.tick.now_ms if end_of_input else clocks.groups_time(self.envelope, self.tick.now_ms)
             now_ms = now_ms if self.shown_until_ms is None else min(now_ms, self.shown_until_ms)
             self._live(now_ms)
-            for session in self.sessions.values():
-                self._told(session.closed_by(now_ms))
+            self._closed(now_ms)
             self._timers(self.hearing.until_ms(self._timed_from(), now_ms), now_ms)
             all_groups.look(self, self.tick, self._last())
         end_ms = None
         if end_of_input and self.tick is not None:
             end_ms = self.hearing.until_ms(self._timed_from(), self.tick.now_ms)
-        for session in self.sessions.values():
+        for session in self.able(RunsBehind):
             self.publish(session.tell(end_ms, end_of_input=end_of_input))
         self.envelope, ended = recovery.recovered(self.envelope, self.book, self.moment(0), self.tick)
         self.results += ended
@@ -173,7 +171,7 @@ class _Fold(Intake):
             self._announce()
 
     def _timed_from(self) -> tuple[Source, int] | None:
-        found = (one.timed_from() for one in self.sessions.values())
+        found = (one.timed_from() for one in self.able(Timed))
         return next((one for one in found if one is not None), None)
 
     def _last(self) -> LastRecord | None:
@@ -181,8 +179,13 @@ class _Fold(Intake):
         return next((one for one in found if one is not None), None)
 
     def _live(self, at_ms: int) -> None:
-        for session in self.sessions.values():
+        for session in self.able(Doubting):
             session.live(at_ms)
+
+    def _closed(self, at_ms: int) -> None:
+        """Moments that are over by this time."""
+        for session in self.able(Moments):
+            self._told(session.closed_by(at_ms))
 
     def _end_orphans(self) -> None:
         """Incidents of a state that could not be read end here, with the reason; what still holds is found again."""
@@ -209,14 +212,14 @@ class _Fold(Intake):
             self._other(head, row.body, following, live=not end_of_input)
             return True
         session = self._owner(row)
-        missing = session.missing(row)
+        missing = session.missing(row) if isinstance(session, Awaits) else None
         late = self.tick is not None and self.tick.now_ms >= head.arrived_ms + self.settings.judge_wait_ms
         if missing is not None and not (late or end_of_input):
             return False
         self.wants_waiting = not self.waiting.given(LOOK_AHEAD)
         if self.wants_waiting:
             return False
-        why = None if missing is None else session.never_came(row, missing)
+        why = session.never_came(row, missing) if isinstance(session, Awaits) and missing is not None else None
         before, last = self.envelope, session.last()
         passing = self._passing(session, head)
         leap = clocks.leap(before, last, passing, finite=self.hearing.witnesses is not None)
@@ -234,7 +237,7 @@ class _Fold(Intake):
         return clocks.Passing(head, passed_ms, self.envelope.behind_ms, self.hearing.slow_ms(head.row))
 
     def _rebase(self, session: Session, passing: clocks.Passing) -> None:
-        doubts = session.rebase(passing)
+        doubts = session.rebase(passing) if isinstance(session, Timed) else ()
         if doubts:
             self.publish(doubts)
             self.results += self.book.attend(passing.head.row.timestamp_ms)
@@ -250,7 +253,8 @@ class _Fold(Intake):
         late = group_life.written_late(self.settings, self.group, self.envelope, row, session.shares)
         if late is not None:
             self.results.append(replace(late, historic=head.historic))
-            session.passed_over(row)
+            if isinstance(session, Doubting):
+                session.passed_over(row)
             return
         life = group_life.lived_on(self.envelope, body)
         if life.incarnation != self.envelope.incarnation:
@@ -263,9 +267,10 @@ class _Fold(Intake):
         self.publish(sampling.no_longer(self.registry.catalogue, body, self.open, self.moment(row.timestamp_ms)))
         all_groups.recorded(self, row, session.judge(row, never_came, before, leap), before)
         self.results += self.book.attend(row.timestamp_ms)
-        for other in self.sessions.values():
-            if other is not session and not body.members:
-                other.nobody_left()
+        if not body.members:
+            for other in self.able(Followed):
+                if other is not session:
+                    other.nobody_left()
         ids = frozenset(member.member_id for member in body.members)
         # An id that nobody has joined yet has no protocol type (coordinator-log.md 5.2, case C).
         owner = self.registry.owner(body)
@@ -297,7 +302,8 @@ class _Fold(Intake):
                 continue
             until_ms = waiting.arrived_ms + self.settings.judge_wait_ms
             session = self._owner(waiting.row)
-            missing = session.missing(waiting.row) or "an earlier generation of the group"
+            missing = session.missing(waiting.row) if isinstance(session, Awaits) else None
+            missing = missing or "an earlier generation of the group"
             reason = Reason(ReasonKind.PENDING, f"pending: {missing}")
             verdict = Verdict(grade=Grade.NOT_JUDGED, reason=reason, pending_until_ms=until_ms)
             pending = published_as(
@@ -320,7 +326,7 @@ class _Fold(Intake):
             if not conversion.goes_on(row, following):
                 self._stands("Dead", row)
             return
-        outputs = session.take(row, hole=False)
+        outputs = session.take(row) if isinstance(session, Moments) else ()
         if conversion.goes_on(row, following):
             session.end(row, historic=historic)
             outputs = ()
@@ -341,7 +347,8 @@ class _Fold(Intake):
     def _before_other(self, session: Session, head: Waiting, body: OtherGroup) -> None:
         """What the moment before this record's still had to say, and the timers between the two."""
         row = head.row
-        self._told(session.closed_before(row))
+        if isinstance(session, Moments):
+            self._told(session.closed_before(row))
         last = session.last()
         if last is not None and last.at_ms != row.timestamp_ms:
             self._rebase(session, self._passing(session, head))
@@ -393,7 +400,7 @@ class _Fold(Intake):
             self.results += self.book.attend(now_ms)
         latest_ms = self.hearing.newest_ms()
         if latest_ms is not None and latest_ms > sure_ms:
-            for session in self.sessions.values():
+            for session in self.able(Doubting):
                 doubts = session.doubts(latest_ms, timers.BY_ONE_CLOCK)
                 if doubts:
                     self.publish(doubts)

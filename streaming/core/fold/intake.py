@@ -6,10 +6,11 @@ record that is unreadable     the group knows less         gap             whom 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold import clocks, sampling
+from rebalance_monitor.streaming.core.fold.capabilities import TopicReader
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.fold.published import blobs_of, source_of
 from rebalance_monitor.streaming.core.fold.registry import Registry
@@ -36,6 +37,7 @@ from rebalance_monitor.streaming.core.model.results import GapRecord, Part, Resu
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading import decoding
 
+C = TypeVar("C")
 MAX_LOST = 16
 """Gaps of the group's partition that are remembered."""
 
@@ -62,7 +64,7 @@ class Intake:
         self.results: list[Result] = []
         self.blobs: dict[str, bytes] = {}
         self.sessions: dict[str, Session] = {}
-        self._readers: dict[str, Session | None] = {}
+        self._readers: dict[str, TopicReader | None] = {}
         for lifecycle in registry.lifecycles:
             if lifecycle.name in self._bodies:
                 self.session(lifecycle.name)
@@ -72,6 +74,10 @@ class Intake:
         if name not in self.sessions:
             self.sessions[name] = self.registry.named(name).open(self, self._bodies.pop(name, None))
         return self.sessions[name]
+
+    def able(self, capability: type[C]) -> list[C]:
+        """The sessions that have this capability."""
+        return [one for one in self.sessions.values() if isinstance(one, capability)]
 
     def bodies(self) -> dict[str, str]:
         """The bodies to be stored; one whose lifecycle this release does not have is carried on as it is."""
@@ -133,7 +139,8 @@ class Intake:
         body = row.body
         match body:
             case TopicRecord():
-                self.publish(self._owner(row).take(row, hole=hole))
+                if session is not None:
+                    self.publish(session.read(row, hole=hole))
             case GroupGeneration() | GroupDeleted() | OtherGroup():
                 if row.group is not None and body != PASSED_OVER:
                     self._wait(clocks.timed(row))
@@ -189,11 +196,12 @@ class Intake:
     def seen_again(self, row: Row) -> None:
         """The group is stable, and as it was polled before."""
 
-    def _reader(self, topic: str) -> Session | None:
+    def _reader(self, topic: str) -> TopicReader | None:
         """The session that reads this topic; asked for each row, so each topic is looked up once."""
         if topic not in self._readers:
             owner = self.registry.of_topic(self.settings, self.group, topic)
-            self._readers[topic] = None if owner is None else self.session(owner.name)
+            session = None if owner is None else self.session(owner.name)
+            self._readers[topic] = session if isinstance(session, TopicReader) else None
         return self._readers[topic]
 
     def _owner(self, row: Row) -> Session:
@@ -219,7 +227,7 @@ class Intake:
             body = decoding.read_again(body)
         return replace(waiting, row=replace(waiting.row, body=body))
 
-    def _not_read(self, row: Row, body: Undecodable, session: Session | None) -> None:
+    def _not_read(self, row: Row, body: Undecodable, session: TopicReader | None) -> None:
         """A record of the group, or of a topic of its lifecycle, that could not be read. Rows of topics are published
         by the fold of group ""; here they only say what is not known."""
         if row.group is not None:
@@ -237,7 +245,7 @@ class Intake:
                 )
             )
 
-    def _missing(self, row: Row, body: Gap, session: Session | None) -> None:
+    def _missing(self, row: Row, body: Gap, session: TopicReader | None) -> None:
         """Records that were gone before they were read."""
         if session is not None:
             session.gap(row, body)
@@ -245,8 +253,8 @@ class Intake:
             newest = Source(row.topic, row.partition, body.to_offset - 1)
             lost = (*self.envelope.lost, (row.offset, body.to_offset))[-MAX_LOST:]
             self.envelope = replace(self.envelope, unread=newest, lost=lost)
-            for session in self.sessions.values():
-                session.lost_records(row.offset)
+            for reader in self.able(TopicReader):
+                reader.lost_records(row.offset)
         else:
             self.envelope = replace(self.envelope, seen_from_start=False)
             self.results.append(
@@ -267,7 +275,7 @@ class Intake:
         known = (session.last() for session in self.sessions.values())
         return place in {f"{last.source.topic}-{last.source.partition}" for last in known if last is not None}
 
-    def _recreated(self, row: Row, session: Session | None) -> None:
+    def _recreated(self, row: Row, session: TopicReader | None) -> None:
         """A topic of another id begins anew: its offsets, and what its lifecycle has read of it."""
         known = self.envelope.topic_ids.get(row.topic)
         anew = session is not None and not row.topic_id and session.begins_anew(row)

@@ -23,8 +23,8 @@ from itertools import islice
 
 from rebalance_monitor.streaming.core.cluster.progress import PartitionProgress, SampledGroup
 from rebalance_monitor.streaming.core.fold import clocks
+from rebalance_monitor.streaming.core.fold.capabilities import Holdings, Holds
 from rebalance_monitor.streaming.core.fold.intake import Intake
-from rebalance_monitor.streaming.core.fold.lifecycle import Holdings
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.damping import patience_ms
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -91,7 +91,7 @@ class _Known:
 
 def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
     """Open and end the rules' incidents by what was polled. `last`: the record judged last."""
-    asked = (one.holdings() for one in fold.sessions.values())
+    asked = (one.holdings() for one in fold.able(Holds))
     holdings = next((one for one in asked if one is not None), None)
     if holdings is None:
         return

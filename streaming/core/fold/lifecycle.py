@@ -3,20 +3,20 @@
 A `Lifecycle` is declared once, in the registry. For one call of the fold it opens a `Session` on one group: the session
 takes the group's rows, judges its records, keeps the timers of its rules, and gives back its body of the state.
 
-    rows        take, unreadable, gap …    in the order of each partition      the body learns, nothing is concluded
-    record      missing, judge             in the order of the group           results and notices
-    time        due_ms, fire               between two records, and at a tick  notices
-    events      tell                       some time behind the records        results and notices of the lane EVENTS
+    rows        TopicReader.read …     in the order of each partition      the body learns, nothing is concluded
+    record      Awaits.missing, judge   in the order of the group           results and notices
+    time        Timed.due_ms, fire     between two records, and at a tick  notices
+    events      RunsBehind.tell        some time behind the records        results and notices of the lane EVENTS
 
-A session never opens or ends an incident: it returns notices, and the fold settles them in its book.
+Only `judge` is asked of every session; the others are capabilities. A session never opens or ends an incident: it
+returns notices, and the fold settles them in its book.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
+from rebalance_monitor.streaming.core.fold.clocks import Leap
 from rebalance_monitor.streaming.core.fold.published import MemberShares
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
@@ -25,23 +25,10 @@ from rebalance_monitor.streaming.core.incidents.notice import Lane, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
 from rebalance_monitor.streaming.core.model.reasons import Reason
-from rebalance_monitor.streaming.core.model.records import Body, Gap, MemberRow, Row, Tick, TopicRecord
-from rebalance_monitor.streaming.core.model.results import Part, Source
+from rebalance_monitor.streaming.core.model.records import Body, MemberRow, Row, Tick, TopicRecord
+from rebalance_monitor.streaming.core.model.results import Part
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
-
-
-@dataclass(frozen=True, slots=True)
-class Holdings:
-    """The partitions (`topic-number`) that each member may read and commit, by the newest record. `since_ms`: since
-    when somebody has surely held them, by the coordinator's clock; `busy_ms`: how long a member may be busy between two
-    polls. None where nobody knows. `taken_ms`: when a member took a partition that it may have to restore state for
-    before it reads it, or a later time, by the coordinator's clock."""
-
-    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    since_ms: int | None = None
-    busy_ms: int | None = None
-    taken_ms: Mapping[str, int] = field(default_factory=dict)
 
 
 class GroupView(Protocol):
@@ -98,122 +85,22 @@ class GroupView(Protocol):
 
 
 class Session(Protocol):
-    """One group in one call of the fold. Rows come first, then records, timers and events."""
-
-    def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
-        """A row of a topic of the lifecycle, or a record of the group that is no generation. `hole`: rows before it in
-        its partition are missing."""
-        ...
-
-    def unreadable(self, row: Row) -> None:
-        """A record of such a topic that could not be read."""
-        ...
-
-    def gap(self, row: Row, gap: Gap) -> None:
-        """Records of such a topic that were gone before they were read."""
-        ...
-
-    def lost_records(self, offset: int) -> None:
-        """Records of the group itself, from this offset on, were gone before they were read."""
-        ...
-
-    def recreated(self, topic: str) -> None:
-        """A topic of the lifecycle was deleted and created again."""
-        ...
-
-    def begins_anew(self, row: Row) -> bool:
-        """Whether this row shows that its topic was created again, where topics have no ids."""
-        ...
-
-    def collect(self) -> None:
-        """All rows of this call have come; records are judged next."""
-        ...
+    """One group in one call of the fold: what every session does. What it may do beside is in `capabilities`."""
 
     def shares(self, member: MemberRow) -> MemberShares:
         """What a member's bytes say."""
-        ...
-
-    def missing(self, row: Row) -> str | None:
-        """Which evidence must arrive before this record can be judged; None if none."""
-        ...
-
-    def never_came(self, row: Row, missing: str) -> Reason:
-        """Why a record is judged without its evidence."""
-        ...
-
-    def sample_from_ms(self) -> int | None:
-        """A record waits for a sample of the topics that is asked at this time or later, by the monitor's clock; None
-        if none does."""
-        ...
-
-    def live(self, at_ms: int) -> None:
-        """The group is read as it goes on, at this time."""
-        ...
-
-    def rebase(self, passing: Passing) -> Sequence[Output]:
-        """Before a record: how much of the time since the last one has surely passed. Timers move accordingly."""
-        ...
-
-    def begin_life(self) -> None:
-        """The group id begins a new life: what the life before taught of members is forgotten."""
-        ...
-
-    def closed_before(self, row: Row) -> Sequence[Output]:
-        """What records that only mean something together say, where this record, which comes next, is none of them."""
-        ...
-
-    def closed_by(self, at_ms: int) -> Sequence[Output]:
-        """The same at a time by which every record of them has come."""
         ...
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """One record whose turn has come, and what follows from it. `before`: the envelope before the record."""
         ...
 
-    def passed_over(self, row: Row) -> None:
-        """The record was a copy of an earlier one: it moves nothing."""
-        ...
-
-    def nobody_left(self) -> None:
-        """A record of another lifecycle says that the group has no members."""
-        ...
-
     def last(self) -> LastRecord | None:
         """The record judged last in this life of the group; None before the first."""
         ...
 
-    def holdings(self) -> Holdings | None:
-        """Who may read what; None where this kind of group reads no partitions, or nobody knows which."""
-        ...
-
-    def due_ms(self) -> int | None:
-        """When the next timer is due, by the coordinator's clock."""
-        ...
-
-    def live_due_ms(self) -> int | None:
-        """When the group must be folded by the live clock; None if it need not."""
-        ...
-
-    def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
-        """The timers that are due at this time."""
-        ...
-
-    def doubts(self, at_ms: int, by: str) -> Sequence[Output]:
-        """What the timers would find at a time that nobody confirms, as possible; `by`: by which clock alone."""
-        ...
-
-    def timed_from(self) -> tuple[Source, int] | None:
-        """Place and time of the record whose timers run."""
-        ...
-
-    def tell(self, end_ms: int | None, *, end_of_input: bool) -> Sequence[Output]:
-        """Events as far as they have come. `end_ms`: the input has ended, surely not before this time; None where
-        nobody knows."""
-        ...
-
-    def events_due_ms(self, attention_ms: int | None) -> int | None:
-        """When there are events to tell, by the monitor's clock; `attention_ms`: when an incident of the lane EVENTS is
-        to be notified, by the time of that lane."""
+    def begin_life(self) -> None:
+        """The group id begins a new life: what the life before taught of members is forgotten."""
         ...
 
     def end(self, row: Row, *, historic: bool) -> None:

@@ -5,6 +5,7 @@ Either way a timer carries its own due time, so what is published does not depen
 """
 
 from rebalance_monitor.streaming.core.fold import all_groups
+from rebalance_monitor.streaming.core.fold.capabilities import Timed
 from rebalance_monitor.streaming.core.fold.intake import Intake
 
 BY_COORDINATOR = "by the coordinator's clock alone, which may have been another one meanwhile"
@@ -13,7 +14,7 @@ BY_ONE_CLOCK = "by one clock alone of those that wrote the input"
 
 def due_ms(fold: Intake) -> int | None:
     """When the next timer of the group is due, by the coordinator's clock."""
-    times = [fold.book.due_ms(), all_groups.due_ms(fold), *(one.due_ms() for one in fold.sessions.values())]
+    times = [fold.book.due_ms(), all_groups.due_ms(fold), *(one.due_ms() for one in fold.able(Timed))]
     return min((one for one in times if one is not None), default=None)
 
 
@@ -22,7 +23,7 @@ def overdue(fold: Intake, now_ms: int, *, historic: bool) -> None:
     last_ms: int | None = None
     while (due := due_ms(fold)) is not None and due <= now_ms and due != last_ms:
         last_ms = due
-        for session in fold.sessions.values():
+        for session in fold.able(Timed):
             fold.publish(session.fire(due, historic=historic))
         all_groups.fire(fold, due, historic=historic)
         fold.results += fold.book.attend(due)

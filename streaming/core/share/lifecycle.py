@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
-from rebalance_monitor.streaming.core.fold.quiet import NoTopics
+from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment
-from rebalance_monitor.streaming.core.fold.lifecycle import Holdings
+from rebalance_monitor.streaming.core.fold.capabilities import Holdings
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 
 

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
+from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Followed, Holdings, Holds, Timed
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Holdings, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
+from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of
-from rebalance_monitor.streaming.core.fold.quiet import NoTopics, QuietSession
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -55,7 +56,7 @@ class StreamsLifecycle(NoTopics):
         return None
 
 
-class StreamsSession(QuietSession):
+class StreamsSession(Awaits, Timed, Holds, Followed):
     """One Streams group in one call of the fold."""
 
     def __init__(self, view: GroupView, state: StreamsState, plug_ins: PlugIns) -> None:

@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Any, Generic, TypeVar
 
 from rebalance_monitor.streaming.core.fold import clocks
+from rebalance_monitor.streaming.core.fold.capabilities import Moments, Timed
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import MemberShares
-from rebalance_monitor.streaming.core.fold.quiet import QuietSession
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.codec import dumps
@@ -28,7 +28,7 @@ S = TypeVar("S", bound=TargetsState)
 T = TypeVar("T", bound=Tally[Any, Any, Any])
 
 
-class TargetsSession(QuietSession, ABC, Generic[S, T]):
+class TargetsSession(Moments, Timed, ABC, Generic[S, T]):
     """A group whose records are kept until their moment is closed."""
 
     laws: Laws[S, T, Any]
@@ -76,7 +76,7 @@ class TargetsSession(QuietSession, ABC, Generic[S, T]):
         begun = self.state.begun
         return self._closed() if begun and begun[0].timestamp_ms + CLOSED_MS <= at_ms else ()
 
-    def take(self, row: Row, *, hole: bool) -> Sequence[Output]:
+    def take(self, row: Row) -> Sequence[Output]:
         """A record of the moment that was begun."""
         if record_of(row) is not None:
             self.state = replace(self.state, begun=(*self.state.begun, row))
@@ -110,7 +110,7 @@ class TargetsSession(QuietSession, ABC, Generic[S, T]):
         self.state, outputs = self.overdue(at_ms, historic=historic)
         return outputs
 
-    def live_due_ms(self) -> int | None:
+    def closes_ms(self) -> int | None:
         """When the moment that was begun is over."""
         if not self.state.begun:
             return None

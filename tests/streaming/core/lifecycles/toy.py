@@ -6,10 +6,11 @@ Groups of protocol type `toy` name a captain. A captain must follow within a min
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rebalance_monitor.streaming.core.fold.clocks import Leap
+from rebalance_monitor.streaming.core.fold.capabilities import Timed
+from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
+from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, published_as, source_of
-from rebalance_monitor.streaming.core.fold.quiet import NoTopics, QuietSession
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
@@ -22,7 +23,6 @@ from rebalance_monitor.streaming.core.model.results import (
     Evidence,
     Grade,
     Severity,
-    Source,
     Subject,
     Verdict,
 )
@@ -63,7 +63,7 @@ class ToyLifecycle(NoTopics):
         return None
 
 
-class ToySession(QuietSession):
+class ToySession(Timed):
     """One toy group."""
 
     def __init__(self, view: GroupView, state: ToyState) -> None:
@@ -111,8 +111,8 @@ class ToySession(QuietSession):
         )
         return [Notice(moment=self.view.moment(at_ms, historic=historic), found=(found,))]
 
-    def timed_from(self) -> tuple[Source, int] | None:
-        return None if self.state.last is None else (self.state.last.source, self.state.last.at_ms)
+    def rebase(self, passing: Passing) -> Sequence[Output]:
+        return ()
 
     def stored(self) -> str | None:
         return None if self.state == ToyState() else dumps(self.state)
