@@ -32,10 +32,9 @@ from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS, KEEPI
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.presumed_client import presumed_java
 from rebalance_monitor.streaming.core.consumer.state import ConsumerState
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved, read
 from rebalance_monitor.streaming.core.fold.written_again import first_may_be_missing
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.codec import loads
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
 from rebalance_monitor.streaming.core.model.results import (

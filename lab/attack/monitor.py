@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 
 from lab.attack.life import Life
 from rebalance_monitor.streaming.core.connect.witnesses import Stamps
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import (
     AlertSeverity,

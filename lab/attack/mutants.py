@@ -21,9 +21,8 @@ from lab.simulated_group.protocol import Job
 from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.core.connect.reasons import CLOCKS_APART, CONFIG_BEHIND
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Part, Result, Severity, Verdict
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, decode

@@ -14,8 +14,8 @@ from rebalance_monitor.streaming.cli.version import package_version
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.section import HTTP_URL
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE
-from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.incidents.damping import damping_of
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, teams
 
 CONNECTIONS = 4
@@ -88,15 +88,12 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
 
 
 def _topics_of(settings: Settings) -> Callable[[tuple[str, str]], list[str]]:
-    """The topics of a Connect group, by (cluster, group)."""
+    """The topics of a group beside the coordinator's log, by (cluster, group)."""
     clusters = settings.core_clusters()
 
     def topics(key: tuple[str, str]) -> list[str]:
         cluster = clusters.get(key[0])
-        if cluster is None:
-            return []
-        named = connect_settings(cluster, key[1])
-        return [topic for topic in (named.config_topic, named.status_topic) if topic is not None]
+        return [] if cluster is None else list(REGISTRY.topics(cluster, key[1]))
 
     return topics
 

@@ -8,7 +8,7 @@ from rebalance_monitor.assignors.streams.eras import release_of
 from rebalance_monitor.streaming.config.kafka import KafkaSection, TopicName
 from rebalance_monitor.streaming.config.plug_ins import PlugInSection
 from rebalance_monitor.streaming.config.section import FromText, Milliseconds, ReleaseText, Section
-from rebalance_monitor.streaming.core.fold.routing import guessed_config_topic, guessed_status_topic
+from rebalance_monitor.streaming.core.connect.topics import guessed_config_topic, guessed_status_topic
 from rebalance_monitor.streaming.core.model.settings import (
     REBALANCE_TIMEOUT_MS,
     SESSION_TIMEOUT_MS,

@@ -8,7 +8,7 @@ from rebalance_monitor.streaming.core.connect.rules.sinks import consumed_twice
 from rebalance_monitor.streaming.core.consumer.laws import ConsumerLaw
 from rebalance_monitor.streaming.core.consumer.lifecycle import ConsumerLifecycle
 from rebalance_monitor.streaming.core.epochs.lifecycle import EpochsLifecycle
-from rebalance_monitor.streaming.core.fold import fold, isolation
+from rebalance_monitor.streaming.core.fold import fold, isolation, routing
 from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.reading import decoding
 from rebalance_monitor.streaming.core.share.lifecycle import ShareLifecycle
@@ -37,3 +37,5 @@ decode_offsets_record = partial(decoding.decode_offsets_record, blobs=REGISTRY.b
 fold_group = partial(fold.fold_group, REGISTRY)
 """The fold that runs no plug-ins."""
 failed = partial(isolation.failed, REGISTRY)
+route = partial(routing.route, REGISTRY)
+groups_concerned = partial(routing.groups_concerned, REGISTRY)

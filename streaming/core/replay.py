@@ -7,20 +7,13 @@ from typing import Any, Protocol
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.connect import lives
-from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.connect.witnesses import Stamps, Witnesses
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.fold.routing import (
-    CONFIG_SUFFIXES,
-    STATUS_SUFFIXES,
-    connect_settings,
-    groups_of_topic,
-    route,
-)
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.incidents import grouping
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
-from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group, route
 from rebalance_monitor.streaming.core.model.objects import as_object, part_object
 from rebalance_monitor.streaming.core.model.records import PASSED_OVER, OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import (
@@ -42,6 +35,7 @@ from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 from rebalance_monitor.streaming.core.reading.other_groups import OtherGroups, other_group_object
 
 OFFSETS_TOPIC = "__consumer_offsets"
+NO_DIGESTS = b""
 HARMFUL = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
 
 
@@ -75,15 +69,8 @@ def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
     place = (record.topic, record.partition, record.offset, record.timestamp_ms, record.key, record.value)
     if record.topic == OFFSETS_TOPIC:
         return decode_offsets_record(*place)
-    if any(record.topic == one.config_topic for one in settings.connect.values()):
-        return decode_config_row(*place)
-    if any(record.topic == one.status_topic for one in settings.connect.values()):
-        return decode_status_row(*place)
-    if record.topic.endswith(CONFIG_SUFFIXES):
-        return decode_config_row(*place)
-    if record.topic.endswith(STATUS_SUFFIXES):
-        return decode_status_row(*place)
-    return None
+    kind = REGISTRY.kind_of(settings, record.topic)
+    return None if kind is None else kind.decoder(NO_DIGESTS)(*place)
 
 
 class Fold(Protocol):
@@ -178,7 +165,7 @@ def _passed_over(record: RawRecord, settings: ClusterSettings) -> Iterator[Row]:
     """What the status topic says of topics is of no interest, but leaves no hole either."""
     if record.topic == OFFSETS_TOPIC:
         return
-    for group in groups_of_topic(settings, record.topic):
+    for group in REGISTRY.groups_of_topic(settings, record.topic):
         yield Row(
             topic=record.topic,
             partition=record.partition,

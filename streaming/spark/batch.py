@@ -15,11 +15,11 @@ import pyarrow as pa
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import place_of
-from rebalance_monitor.streaming.core.fold.routing import connect_settings, groups_concerned, groups_of_topic
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, groups_concerned
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import Gap, OtherGroup, Tick, Undecodable
 from rebalance_monitor.streaming.core.model.results import Result
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, Store, StoredState
 from rebalance_monitor.streaming.guarding.decoding import counted
 from rebalance_monitor.streaming.guarding.fold import configs_first
@@ -28,14 +28,12 @@ from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import Folded, FoldMany, fold_here
 from rebalance_monitor.streaming.spark.group_states import StoredGroups
 from rebalance_monitor.streaming.spark.learning import NOBODY_ASKS, Askers, Learning
-from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow, read_batch
 from rebalance_monitor.streaming.spark.settling import AT_ONCE_MS, MOST_SETTLED, MOST_WOKEN, Settling, Turns
 
 log = logging.getLogger("rebalance_monitor.job")
 
 CLUSTER_STATE_VERSION = 1
-CONNECT = "connect"
 MEASURE_FROM_RECORDS = 50
 # A timer that is due and stays due (its evidence is still missing) is looked at once per this time, not in a loop.
 TIMER_PAUSE_MS = 1_000
@@ -43,11 +41,12 @@ TIMER_PAUSE_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """What is remembered about a cluster itself: its Connect groups, whether its end was ever reached, and of each
-    partition of the coordinator's log the newest hole, and whether it has markers of transactions (`unread`)."""
+    """What is remembered about a cluster itself: whether its end was ever reached, its groups with topics of their own,
+    and of each partition of the coordinator's log the newest hole, and whether it has markers of transactions
+    (`unread`)."""
 
     caught_up: bool = False
-    connect_groups: tuple[str, ...] = ()
+    topic_groups: tuple[str, ...] = ()
     holes: Mapping[str, int] = field(default_factory=dict)
     markers: frozenset[str] = frozenset()
 
@@ -138,7 +137,7 @@ class BatchFunction:
         polled = self._learning.polled(tick)
         own = replace(self._remember(batch, polled), holes={**self._own.holes, **found}, markers=markers)
         knowledge = self._learning.knowledge()
-        rows = self._rows(batch, own.connect_groups)
+        rows = self._rows(batch, own.topic_groups)
         for raw in polled:
             rows.setdefault(raw.group or "", []).append(raw)
         for group in (*self._learning.concerned(knowledge, tick), *self._woken(rows, knowledge, tick)):
@@ -251,25 +250,25 @@ class BatchFunction:
         return Tick(batch.tick.now_ms if batch.tick else self._started_ms, historic=True)
 
     def _remember(self, batch: Batch, polled: Sequence[RawRow]) -> ClusterState:
-        known, rows = set(self._own.connect_groups), (*batch.rows, *polled)
-        known |= {row.group for row in rows if row.group is not None and row.protocol_type == CONNECT}
+        known, rows = set(self._own.topic_groups), (*batch.rows, *polled)
+        known |= {row.group for row in rows if row.group is not None and row.protocol_type in REGISTRY.protocol_types}
         return ClusterState(self._own.caught_up or batch.tick is not None, tuple(sorted(known)))
 
-    def _rows(self, batch: Batch, connect_groups: Sequence[str]) -> dict[str, list[RawRow]]:
+    def _rows(self, batch: Batch, topic_groups: Sequence[str]) -> dict[str, list[RawRow]]:
         """The touched groups with their rows."""
         rows: dict[str, list[RawRow]] = {}
         for raw in configs_first(batch.rows):
-            for group in [raw.group] if raw.group is not None else self._concerned(raw, connect_groups):
+            for group in [raw.group] if raw.group is not None else self._concerned(raw, topic_groups):
                 rows.setdefault(group, []).append(raw)
         return rows
 
-    def _concerned(self, raw: RawRow, connect_groups: Sequence[str]) -> list[str]:
+    def _concerned(self, raw: RawRow, topic_groups: Sequence[str]) -> list[str]:
         """The groups that a row without a group of its own goes to. A gap in the coordinator's log concerns those whose
-        records lie in its partition, and Connect groups of which nothing is stored yet."""
-        if raw.kind != Gap.__name__ or groups_of_topic(self._settings, raw.topic):
+        records lie in its partition, and groups with topics of their own, of which nothing may be stored yet."""
+        if raw.kind != Gap.__name__ or REGISTRY.groups_of_topic(self._settings, raw.topic):
             return groups_concerned(self._settings, raw.topic, raw.kind)
         found = self._store.at_home(self._settings.name, f"{raw.topic}-{raw.partition}")
-        at_home = dict.fromkeys([*(key.group for key in found), *connect_groups])
+        at_home = dict.fromkeys([*(key.group for key in found), *topic_groups])
         return groups_concerned(self._settings, raw.topic, raw.kind, at_home)
 
     def _next_due_ms(self, tick: Tick | None, left: int) -> int | None:
@@ -283,11 +282,11 @@ class BatchFunction:
         return max(due_ms, tick.now_ms + TIMER_PAUSE_MS) if due_ms <= tick.now_ms else due_ms
 
     def _tell_reader(self, due_ms: int | None, bytes_per_record: float) -> None:
-        topics: dict[str, TopicKind] = {}
-        connect_groups = {*self._own.connect_groups, *self._settings.connect}
-        self._learning.ask_by_name(connect_groups)
-        for group in connect_groups:
-            topics.update(topics_of(connect_settings(self._settings, group)))
+        topics: dict[str, str] = {}
+        topic_groups = {*self._own.topic_groups, *REGISTRY.configured(self._settings)}
+        self._learning.ask_by_name(topic_groups)
+        for group in topic_groups:
+            topics.update(kind_names(self._settings, group))
         measured = bytes_per_record or self._control.bytes_per_record
         if self._control.bytes_per_record and abs(measured / self._control.bytes_per_record - 1) < 0.2:
             measured = self._control.bytes_per_record  # not worth a write
@@ -298,14 +297,9 @@ class BatchFunction:
             self._publish(control)
 
 
-def topics_of(connect: ConnectSettings) -> dict[str, TopicKind]:
-    """The topics of a Connect group that are known, each with what it holds."""
-    named: dict[str, TopicKind] = {}
-    if connect.config_topic is not None:
-        named[connect.config_topic] = "config"
-    if connect.status_topic is not None:
-        named[connect.status_topic] = "status"
-    return named
+def kind_names(settings: ClusterSettings, group: str) -> dict[str, str]:
+    """The topics of a group beside the coordinator's log, each with what it holds."""
+    return {topic: kind.name for topic, kind in REGISTRY.topics(settings, group).items()}
 
 
 def _other_groups(cluster: str, rows: Sequence[RawRow]) -> dict[tuple[str, str, str], int]:

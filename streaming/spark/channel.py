@@ -11,15 +11,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rebalance_monitor.streaming.spark.offsets import TopicKind
-
 
 @dataclass(frozen=True, slots=True)
 class Control:
     """What the reader must know. `topics` = name -> kind, beside those in its options; `revision` counts changes."""
 
     due_ms: int | None = None
-    topics: dict[str, TopicKind] = field(default_factory=dict)
+    topics: dict[str, str] = field(default_factory=dict)
     bytes_per_record: float = 0.0
     revision: int = 0
 

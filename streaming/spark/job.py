@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.clusters import ClusterSection
-from rebalance_monitor.streaming.core.fold.routing import connect_settings
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
 from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
@@ -23,14 +22,14 @@ from rebalance_monitor.streaming.core.ports import Deposed, OutOfStep, Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.pollers import Pollers, polled
 from rebalance_monitor.streaming.polling.states import Watched
-from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport, topics_of
+from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport, kind_names
 from rebalance_monitor.streaming.spark.channel import Channel, ReaderStatus
 from rebalance_monitor.streaming.spark.ends import ClientRefused, ClusterError, KafkaView
 from rebalance_monitor.streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
 from rebalance_monitor.streaming.spark.folding import FoldHere, SpreadFold
 from rebalance_monitor.streaming.spark.java import NoJava
 from rebalance_monitor.streaming.spark.learning import Askers
-from rebalance_monitor.streaming.spark.offsets import TopicKind
+from rebalance_monitor.streaming.spark.offsets import COORDINATORS_LOG
 from rebalance_monitor.streaming.spark.scratch import full, scratch_folder
 from rebalance_monitor.streaming.spark.session import jvm_ended, stop_session
 from rebalance_monitor.streaming.spark.source import FORMAT, KafkaSource, SourceOptions
@@ -245,9 +244,9 @@ class Job:
     def _options(self, function: BatchFunction) -> SourceOptions:
         source = self._settings.source
         polled = self._pollers.groups is not None
-        topics: dict[str, TopicKind] = {} if polled else {source.offsets_topic: "offsets"}
-        for group in self._core.connect:
-            topics.update(topics_of(connect_settings(self._core, group)))
+        topics: dict[str, str] = {} if polled else {source.offsets_topic: COORDINATORS_LOG}
+        for group in REGISTRY.configured(self._core):
+            topics.update(kind_names(self._core, group))
         # A topic that was made anew has positions of every life; only the last one can have ended unseen.
         latest = {key.topic: key.topic_id for key in function.positions}
         return SourceOptions(

@@ -185,7 +185,7 @@ class Learning:
         return [name for name, one in knowledge.progress.groups.items() if before.get(name) is not one]
 
     def ask_by_name(self, groups: Collection[str]) -> None:
-        """Connect groups: brokers do not list them as consumer groups, and they commit no offsets."""
+        """Groups with topics of their own: brokers do not list them as consumer groups, and they commit no offsets."""
         if self._polls is not None:
             self._polls.name(groups)
         if self._progress is not None and self._watching is not None:

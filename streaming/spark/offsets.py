@@ -13,9 +13,10 @@ the topic before and not read is given up first, in a step of its own: it become
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
-TopicKind = Literal["offsets", "config", "status"]
+COORDINATORS_LOG = "offsets"
+"""What the coordinator's log holds, beside the kinds of topics that lifecycles read (`REGISTRY.topic_kinds`)."""
 
 SMALL_RANGE_RECORDS = 2_000
 DELETED = "topic_deleted"

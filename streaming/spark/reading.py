@@ -10,16 +10,15 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
-from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
+from rebalance_monitor.streaming.core.fold.topics import DecodeRecord
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record
 from rebalance_monitor.streaming.core.model.records import Gap, Row
 from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
-from rebalance_monitor.streaming.guarding.decoding import DecodeRecord, decoded, glanced
-from rebalance_monitor.streaming.spark.offsets import Span, TopicKind
+from rebalance_monitor.streaming.guarding.decoding import decoded, glanced
+from rebalance_monitor.streaming.spark.offsets import COORDINATORS_LOG, Span
 from rebalance_monitor.streaming.spark.rows import Line, Reached, RecordAt, position_line, record_line, row_line
 
 # One at a time while little is left: `consume` would wait for its count or the whole time-out.
@@ -32,6 +31,8 @@ QUIET_S = 2.0
 
 # Digests of unreadable config records can be compared as long as this process lives, and by nobody else.
 DIGEST_KEY = secrets.token_bytes(32)
+NOT_READ = ""
+"""What a topic holds that is only passed over, because nobody can read it any more."""
 
 _consumers: dict[tuple[tuple[str, str], ...], Any] = {}
 
@@ -44,7 +45,7 @@ class Reading:
     cluster_id: str
     client: Mapping[str, str]
     timeout_ms: int
-    kinds: Mapping[str, TopicKind]
+    kinds: Mapping[str, str]
 
 
 @dataclass(slots=True)
@@ -53,7 +54,7 @@ class Progress:
     offsets that were not there; `hole`: the offset behind the newest."""
 
     span: Span
-    kind: TopicKind
+    kind: str
     at: int
     records: int = 0
     bytes: int = 0
@@ -75,7 +76,7 @@ class Progress:
 
     def come_to(self, offset: int) -> None:
         """Nothing is there between the last record and this offset."""
-        if self.kind == "offsets" and offset > self.at:
+        if self.kind == COORDINATORS_LOG and offset > self.at:
             self.holes, self.hole = self.holes + 1, min(offset, self.span.end)
         self.at = max(self.at, offset)
 
@@ -118,9 +119,9 @@ def consumer(client: Mapping[str, str], committed: bool, *, renewed: bool = Fals
 def read_spans(reading: Reading, spans: list[Span]) -> Iterator[Line]:
     """Rows of all spans, then one position line for each."""
     deadline_s = time.monotonic() + reading.timeout_ms / 1000
-    work = [Progress(span, reading.kinds.get(span.key.topic, "status"), span.start) for span in spans]
+    work = [Progress(span, reading.kinds.get(span.key.topic, NOT_READ), span.start) for span in spans]
     for committed in (False, True):
-        mine = [one for one in work if (one.kind == "config") is committed and not one.done]
+        mine = [one for one in work if (one.kind in REGISTRY.committed) is committed and not one.done]
         if mine:
             yield from _read(reading, committed, mine, deadline_s)
     for progress in work:
@@ -133,7 +134,7 @@ def read_spans(reading: Reading, spans: list[Span]) -> Iterator[Line]:
 def gone_spans(reading: Reading, gone: Iterable[tuple[Span, str]]) -> Iterator[Line]:
     """What is told of ranges that nobody can read any more, with the reason of each."""
     for span, why in gone:
-        progress = Progress(span, "status", span.start)
+        progress = Progress(span, NOT_READ, span.start)
         yield _gap(reading, progress, span.end, why)
         key = PartitionKey(reading.cluster_id, span.key.topic_id, span.key.topic, span.key.partition)
         yield position_line(reading.cluster, key, Reached(span.start, span.end, span.end))
@@ -199,22 +200,21 @@ def taken(reading: Reading, progress: Progress, message: Any) -> Iterator[Line]:
     key, value = message.key(), message.value()
     progress.records += 1
     progress.bytes += len(key or b"") + len(value or b"") + 20  # about what a record costs around its key and value
-    if progress.kind == "offsets" and not wanted_key_prefix(key):
+    if progress.kind == COORDINATORS_LOG and not wanted_key_prefix(key):
         return
     place = RecordAt(message.topic(), message.partition(), offset, message.timestamp()[1])
-    seen = glanced(key, value) if progress.kind == "offsets" else None
+    seen = glanced(key, value) if progress.kind == COORDINATORS_LOG else None
     if seen is not None:
         yield record_line(reading.cluster, progress.span.key.topic_id, place, seen, key, value, progress.hole)
         return
-    row = decoded(_DECODERS[progress.kind], *place, key, value, of_groups=progress.kind == "offsets")
+    row = decoded(_DECODERS[progress.kind], *place, key, value, of_groups=progress.kind == COORDINATORS_LOG)
     if row is not None:
         yield row_line(reading.cluster, progress.span.key.topic_id, row)
 
 
-_DECODERS: Mapping[TopicKind, DecodeRecord] = {
-    "offsets": decode_offsets_record,
-    "config": partial(decode_config_row, digest_key=DIGEST_KEY),
-    "status": decode_status_row,
+_DECODERS: Mapping[str, DecodeRecord] = {
+    COORDINATORS_LOG: decode_offsets_record,
+    **{kind.name: kind.decoder(DIGEST_KEY) for kind in REGISTRY.topic_kinds},
 }
 
 

@@ -114,8 +114,7 @@ def row_line(cluster: str, topic_id: str, row: Row) -> Line:
     """A row that was decoded where it was read."""
     body, lifecycle = row.body, None
     if isinstance(body, TopicRecord):
-        owner = REGISTRY.owner(body)
-        lifecycle, text = owner.name, owner.written(body)
+        lifecycle, text = REGISTRY.owner(body).name, REGISTRY.reader_of(body).written(body)
     else:
         text = dumps(replace(row, topic_id=topic_id))
     return Line(
@@ -219,7 +218,7 @@ class RawRow(NamedTuple):
         try:
             if self.lifecycle is None:
                 return _read_again(loads(Row, self.body or ""))
-            return self._row(REGISTRY.named(self.lifecycle).topic_record(self.body or ""))
+            return self._row(REGISTRY.readers[self.lifecycle].topic_record(self.body or ""))
         except (CodecError, KeyError) as why:
             return self._row(Undecodable(f"internal_error_{fingerprint_of(why)}", self.bytes))
 

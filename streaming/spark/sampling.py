@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from itertools import islice
 
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.spark.ends import (
     LASTING,
     NO_SUCH_TOPIC,
@@ -21,7 +22,7 @@ from rebalance_monitor.streaming.spark.ends import (
     FoundTopics,
     NamedPartition,
 )
-from rebalance_monitor.streaming.spark.offsets import Bounds, Offset, Sample, SourcePartition, TopicKind
+from rebalance_monitor.streaming.spark.offsets import COORDINATORS_LOG, Bounds, Offset, Sample, SourcePartition
 from rebalance_monitor.streaming.supervision import Supervised
 
 METADATA_EVERY_S = 5.0
@@ -44,7 +45,7 @@ class Sampler:
     def __init__(
         self,
         view: ClusterView,
-        wanted: Callable[[], Mapping[str, TopicKind]],
+        wanted: Callable[[], Mapping[str, str]],
         longest_pause_s: float,
         now_ms: Callable[[], int],
         on_change: Callable[["Sampler"], None],
@@ -59,7 +60,7 @@ class Sampler:
         self._ends: dict[SourcePartition, Bounds] = dict(known or {})
         self._gone: dict[SourcePartition, Bounds] = {}
         self._topics_at_s = -METADATA_EVERY_S
-        self._kinds: Mapping[str, TopicKind] = {}
+        self._kinds: Mapping[str, str] = {}
         self.names: tuple[str, ...] = ()
         self.sampled_s = 0.0
         self._sampled = threading.Event()
@@ -83,7 +84,7 @@ class Sampler:
     def blind(self) -> str | None:
         """The offsets topic and why it cannot be read; None while it can, and on a new cluster that has none yet."""
         for name, kind in self._kinds.items():
-            if kind == "offsets" and not self._readable(name) and not self._never_was(name):
+            if kind == COORDINATORS_LOG and not self._readable(name) and not self._never_was(name):
                 return f"{name} ({self.topics.missing.get(name, 'no partitions')})" if self._looked_at(name) else None
         return None
 
@@ -132,9 +133,9 @@ class Sampler:
         before = self.sample.bounds if self.sample is not None else {}
         tick_ms = self._now_ms()
         places = [(name, p) for name, info in sorted(self.topics.found.items()) for p in sorted(info.leaders)]
-        # A transaction that is open hides its records: Connect's own readers see a config topic that way too.
-        stable = tuple(place for place in places if self._kind(place[0]) == "config")
-        plain = tuple(place for place in places if self._kind(place[0]) != "config")
+        # A transaction that is open hides its records from the topic's readers in Kafka, and so from the monitor.
+        stable = tuple(place for place in places if self._kinds.get(place[0]) in REGISTRY.committed)
+        plain = tuple(place for place in places if self._kinds.get(place[0]) not in REGISTRY.committed)
         ends = {**self._view.ends(plain, committed=False), **self._view.ends(stable, committed=True)}
         lows = self._beginnings(places)
         bounds: dict[SourcePartition, Bounds] = {}
@@ -153,9 +154,6 @@ class Sampler:
         return moved
 
     # -- which topics there are ------------------------------------------------------------------------------------
-
-    def _kind(self, topic: str) -> TopicKind:
-        return self._kinds.get(topic, "status")
 
     def _count_looks(self) -> None:
         """How many looks in a row found that a topic is not there."""
@@ -177,8 +175,8 @@ class Sampler:
     def _everything_there(self, anything: bool) -> bool:
         if any(not info.leaders for info in self.topics.found.values()):
             return False  # the client answers with an empty partition list while it has no metadata of the topic
-        absent = [name for name, kind in self._kinds.items() if kind == "offsets" and not self._readable(name)]
-        if not any(kind == "offsets" for kind in self._kinds.values()):
+        absent = [name for name, kind in self._kinds.items() if kind == COORDINATORS_LOG and not self._readable(name)]
+        if not any(kind == COORDINATORS_LOG for kind in self._kinds.values()):
             return all(self._readable(name) or self._looked_at(name) for name in self._kinds)
         if not absent:
             return anything
@@ -188,7 +186,7 @@ class Sampler:
         """Whether the end of a topic that is read is not known now, because of a passing error of its own."""
         read = {key.topic for key in self._lows}
         return any(
-            not why.startswith(LASTING) and (name in read or self._kind(name) == "offsets")
+            not why.startswith(LASTING) and (name in read or self._kinds.get(name) == COORDINATORS_LOG)
             for name, why in self.topics.missing.items()
         )
 

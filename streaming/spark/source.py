@@ -28,13 +28,13 @@ from rebalance_monitor.streaming.spark.channel import Channel, Control, ReaderSt
 from rebalance_monitor.streaming.spark.ends import KafkaView
 from rebalance_monitor.streaming.spark.lag import Lag
 from rebalance_monitor.streaming.spark.offsets import (
+    COORDINATORS_LOG,
     Bounds,
     Offset,
     Sample,
     SourcePartition,
     Span,
     TokenBucket,
-    TopicKind,
     advance,
     backlog,
     bundles,
@@ -68,7 +68,7 @@ class SourceOptions:
 
     cluster: str
     cluster_id: str
-    topics: dict[str, TopicKind]
+    topics: dict[str, str]
     positions: tuple[tuple[str, str, int, int], ...]
     unread: dict[str, tuple[int, int]]
     channel: str
@@ -110,7 +110,7 @@ class Bundle(InputPartition):  # type: ignore[misc]
     more, with the reason."""
 
     def __init__(
-        self, todo: list[Span], tick_ms: int, kinds: dict[str, TopicKind], gone: list[tuple[Span, str]] | None = None
+        self, todo: list[Span], tick_ms: int, kinds: dict[str, str], gone: list[tuple[Span, str]] | None = None
     ) -> None:
         super().__init__(None)
         self.spans, self.tick_ms, self.kinds, self.gone = todo, tick_ms, kinds, gone or []
@@ -233,15 +233,14 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             self._sampler.wait(FIRST_SAMPLE_WAIT_S)
         return self._sampler
 
-    def _wanted(self) -> dict[str, TopicKind]:
+    def _wanted(self) -> dict[str, str]:
         return {**self._options.topics, **self._channel.control().topics}
 
     def _made_on_demand(self) -> str | None:
         """The offsets topic, unless it was read before: then it was there, and being gone is no beginning."""
         known = {topic for topic, _, _, _ in self._options.positions}
-        return next(
-            (topic for topic, kind in self._options.topics.items() if kind == "offsets" and topic not in known), None
-        )
+        logs = (topic for topic, kind in self._options.topics.items() if kind == COORDINATORS_LOG)
+        return next((topic for topic in logs if topic not in known), None)
 
     def _allowed(self, sample: Sample, limit: ReadLimit) -> dict[int, int]:
         """Records that each broker may still send, by the byte limit and the size measured so far."""

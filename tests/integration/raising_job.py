@@ -15,7 +15,6 @@ from unittest.mock import patch
 from rebalance_monitor.streaming.cli.run import run
 from rebalance_monitor.streaming.metrics.endpoint import PART as ENDPOINT
 from rebalance_monitor.streaming.spark import job
-from rebalance_monitor.streaming.spark.offsets import TopicKind
 from rebalance_monitor.streaming.spark.source import KafkaReader, KafkaSource, SourceOptions
 from rebalance_monitor.streaming.supervision import Supervised
 from tests.integration.poisoned_job import FailsAt
@@ -38,7 +37,7 @@ def look(part: str) -> None:
 class RaisingReader(KafkaReader):
     """The sampler asks which topics are wanted at every step."""
 
-    def _wanted(self) -> dict[str, TopicKind]:
+    def _wanted(self) -> dict[str, str]:
         look(SAMPLER)
         return super()._wanted()
 

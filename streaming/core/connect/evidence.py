@@ -12,9 +12,9 @@ from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, Worker
 from rebalance_monitor.streaming.core.connect import config_sanity, foreign_workers
 from rebalance_monitor.streaming.core.connect.observed import Observed
 from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of
-from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind

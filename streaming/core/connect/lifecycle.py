@@ -4,7 +4,7 @@ config record     into the history, at one go     ConfigHistory      group recor
 status            into the sightings              statuses           time           deadlines     deadlines
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.schemas.connect_topics import NOT_JSON, OtherConfig
@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.core.connect import (
     generation,
     passed_time,
     records,
+    topics,
     workers_gone,
 )
 from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory
@@ -36,13 +37,13 @@ from rebalance_monitor.streaming.core.connect.statuses.steps import step_after
 from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Doubting, Followed, RunsBehind, TopicReader
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.parts import part_of
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
-from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
 from rebalance_monitor.streaming.core.fold.timers import BY_COORDINATOR
+from rebalance_monitor.streaming.core.fold.topics import ReadsTopics, TopicKind
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -56,7 +57,7 @@ from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 CONNECT = "connect"
 
 
-class ConnectLifecycle:
+class ConnectLifecycle(Lifecycle, ReadsTopics):
     """Classic groups of protocol type `connect`, with their config and status topics."""
 
     name = CONNECT
@@ -65,6 +66,8 @@ class ConnectLifecycle:
     converts = False
     classic = True
     members: MemberFormat | None = CONNECT_MEMBERS
+    protocol_type = CONNECT
+    kinds = (topics.CONFIG, topics.STATUS)
 
     def owns(self, body: Body) -> bool:
         """Connect's topics are nobody else's."""
@@ -76,10 +79,18 @@ class ConnectLifecycle:
             case _:
                 return False
 
-    def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
+    def topics(self, settings: ClusterSettings, group: str) -> Mapping[str, TopicKind]:
         """The config and the status topic of the group, configured or guessed."""
-        topics = connect_settings(settings, group)
-        return frozenset(one for one in (topics.config_topic, topics.status_topic) if one is not None)
+        return topics.topics_of(settings, group)
+
+    def configured(self, settings: ClusterSettings) -> Collection[str]:
+        return settings.connect
+
+    def groups_of(self, settings: ClusterSettings, topic: str) -> list[str]:
+        return topics.groups_of(settings, topic)
+
+    def kind_of(self, settings: ClusterSettings, topic: str) -> TopicKind | None:
+        return topics.kind_of(settings, topic)
 
     def longest_rebalance_ms(self, timeouts: Timeouts) -> int:
         """A worker that fell silent is missed only after its session time-out."""
@@ -108,7 +119,7 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
 
     def __init__(self, view: GroupView, state: ConnectState) -> None:
         self.view, self.state = view, state
-        self.topics: ConnectSettings = connect_settings(view.settings, view.group)
+        self.topics: ConnectSettings = topics.connect_settings(view.settings, view.group)
         self._sightings: list[Sighting] = []
         self._config: list[ConfigEntry] = []  # put into the history at one go: a topic read from its beginning is long
         self._steps: list[RecordStep] = []

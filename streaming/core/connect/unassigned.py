@@ -21,8 +21,8 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_across import UNAS
 from rebalance_monitor.streaming.core.connect.rules.memory import Window
 from rebalance_monitor.streaming.core.connect.rules.window import CLOCK_SLACK_MS
 from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
-from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey

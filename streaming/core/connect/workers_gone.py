@@ -20,9 +20,9 @@ from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry,
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.state import ConnectState, Emptied
+from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
-from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.incidents import damping
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice

@@ -16,9 +16,8 @@ from rebalance_monitor.streaming.core.consumer.verdict import judge, surely_rest
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Followed, Holdings, Holds, Timed
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
-from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
@@ -30,7 +29,7 @@ from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Sour
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 
-class ConsumerLifecycle(NoTopics):
+class ConsumerLifecycle(Lifecycle):
     """`laws`: what others know about the consumers of a group, beside the laws of this package."""
 
     name = "consumer"

@@ -15,9 +15,8 @@ from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.epochs.tally import EpochTally
 from rebalance_monitor.streaming.core.fold import missing_members
 from rebalance_monitor.streaming.core.fold.capabilities import Holdings, Holds
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED
-from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
@@ -29,7 +28,7 @@ from rebalance_monitor.streaming.core.targets.session import TargetsSession
 from rebalance_monitor.streaming.core.targets.timing import silent_member_ms
 
 
-class EpochsLifecycle(NoTopics):
+class EpochsLifecycle(Lifecycle):
     """Every group whose records are not those of a classic one."""
 
     name = "epochs"

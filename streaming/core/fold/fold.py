@@ -146,7 +146,7 @@ class _Fold(Intake):
             now_ms = now_ms if self.shown_until_ms is None else min(now_ms, self.shown_until_ms)
             self._live(now_ms)
             self._closed(now_ms)
-            self._timers(self.hearing.until_ms(self._timed_from(), now_ms), now_ms)
+            timers.at_tick(self, self.hearing.until_ms(self._timed_from(), now_ms), now_ms, self.hearing.newest_ms())
             all_groups.look(self, self.tick, self._last())
         end_ms = None
         if end_of_input and self.tick is not None:
@@ -389,19 +389,6 @@ class _Fold(Intake):
 
     def _may_read_topics(self) -> None:
         """Of a group first seen by its tombstone, topics of a lifecycle may tell the kind, whenever they are read."""
-        for lifecycle in self.registry.lifecycles:
-            if lifecycle.topics(self.settings, self.group):
-                self.session(lifecycle.name)
-
-    def _timers(self, sure_ms: int, now_ms: int) -> None:
-        """Up to `sure_ms` the group surely brought nothing new; people are notified of what lasts until `now_ms`."""
-        timers.overdue(self, sure_ms, historic=False)
-        if sure_ms < now_ms:
-            self.results += self.book.attend(now_ms)
-        latest_ms = self.hearing.newest_ms()
-        if latest_ms is not None and latest_ms > sure_ms:
-            for session in self.able(Doubting):
-                doubts = session.doubts(latest_ms, timers.BY_ONE_CLOCK)
-                if doubts:
-                    self.publish(doubts)
-                    self.results += self.book.attend(latest_ms)
+        for name, reader in self.registry.readers.items():
+            if reader.topics(self.settings, self.group):
+                self.session(name)

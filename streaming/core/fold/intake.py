@@ -199,8 +199,8 @@ class Intake:
     def _reader(self, topic: str) -> TopicReader | None:
         """The session that reads this topic; asked for each row, so each topic is looked up once."""
         if topic not in self._readers:
-            owner = self.registry.of_topic(self.settings, self.group, topic)
-            session = None if owner is None else self.session(owner.name)
+            name = self.registry.of_topic(self.settings, self.group, topic)
+            session = None if name is None else self.session(name)
             self._readers[topic] = session if isinstance(session, TopicReader) else None
         return self._readers[topic]
 

@@ -335,14 +335,13 @@ class _KeptRow:
 def _text(registry: Registry, row: Row) -> str:
     if not isinstance(row.body, TopicRecord):
         return dumps(row)
-    owner = registry.owner(row.body)
     kept = _KeptRow(
         topic=row.topic,
         partition=row.partition,
         offset=row.offset,
         timestamp_ms=row.timestamp_ms,
-        lifecycle=owner.name,
-        record=owner.written(row.body),
+        lifecycle=registry.owner(row.body).name,
+        record=registry.reader_of(row.body).written(row.body),
     )
     return dumps(kept)
 

@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.incidents.notice import Lane, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
 from rebalance_monitor.streaming.core.model.reasons import Reason
-from rebalance_monitor.streaming.core.model.records import Body, MemberRow, Row, Tick, TopicRecord
+from rebalance_monitor.streaming.core.model.records import Body, MemberRow, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Part
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
@@ -113,7 +113,7 @@ class Session(Protocol):
 
 
 class Lifecycle(Protocol):
-    """One kind of group."""
+    """One kind of group. One that reads topics of its own is a `ReadsTopics`, too."""
 
     @property
     def name(self) -> str:
@@ -150,21 +150,10 @@ class Lifecycle(Protocol):
         """Whether records with this body are of this kind of group, or rows of a topic of the lifecycle."""
         ...
 
-    def topics(self, settings: ClusterSettings, group: str) -> frozenset[str]:
-        """Topics beside the coordinator's log whose rows concern the group."""
-        ...
-
     def longest_rebalance_ms(self, timeouts: Timeouts) -> int:
-        """How long each of the two states of a rebalance may last at most, ms."""
-        ...
-
-    def written(self, record: TopicRecord) -> str:
-        """A row of a topic of the lifecycle as text of one line, without what nobody may store."""
-        ...
-
-    def topic_record(self, text: str) -> TopicRecord:
-        """What `written` wrote. Raises CodecError."""
-        ...
+        """How long each of the two states of a rebalance may last at most, ms: the coordinator waits for the longest
+        rebalance time-out."""
+        return timeouts.rebalance_ms
 
     def open(self, view: GroupView, stored: str | None) -> Session:
         """A session on the group with this body; None: its first. Raises CodecError."""

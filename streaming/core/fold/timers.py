@@ -5,7 +5,7 @@ Either way a timer carries its own due time, so what is published does not depen
 """
 
 from rebalance_monitor.streaming.core.fold import all_groups
-from rebalance_monitor.streaming.core.fold.capabilities import Timed
+from rebalance_monitor.streaming.core.fold.capabilities import Doubting, Timed
 from rebalance_monitor.streaming.core.fold.intake import Intake
 
 BY_COORDINATOR = "by the coordinator's clock alone, which may have been another one meanwhile"
@@ -44,3 +44,18 @@ def attend_until(fold: Intake, now_ms: int) -> None:
     while (due := fold.book.due_ms()) is not None and due <= now_ms and due != last_ms:
         last_ms = due
         fold.results += fold.book.attend(due)
+
+
+def at_tick(fold: Intake, sure_ms: int, now_ms: int, newest_ms: int | None) -> None:
+    """Up to `sure_ms` the group surely brought nothing new; people are notified of what lasts until `now_ms`. What
+    timers would find until `newest_ms`, the newest time that anybody's clock shows, is possible."""
+    overdue(fold, sure_ms, historic=False)
+    if sure_ms < now_ms:
+        fold.results += fold.book.attend(now_ms)
+    if newest_ms is None or newest_ms <= sure_ms:
+        return
+    for session in fold.able(Doubting):
+        doubts = session.doubts(newest_ms, BY_ONE_CLOCK)
+        if doubts:
+            fold.publish(doubts)
+            fold.results += fold.book.attend(newest_ms)

@@ -9,8 +9,7 @@ state of the group.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
-from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
@@ -24,7 +23,7 @@ from rebalance_monitor.streaming.core.targets.session import TargetsSession
 from rebalance_monitor.streaming.core.targets.timing import silent_member_ms
 
 
-class ShareLifecycle(NoTopics):
+class ShareLifecycle(Lifecycle):
     """Every group whose records are those of a share group."""
 
     name = KIND

@@ -7,8 +7,7 @@ from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Followed, Holdings, Holds, Timed
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
-from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
@@ -30,7 +29,7 @@ from rebalance_monitor.streaming.core.streams.state import StreamsState
 PROTOCOL_TYPE = "consumer"
 
 
-class StreamsLifecycle(NoTopics):
+class StreamsLifecycle(Lifecycle):
     """Records without members name no protocol: those of a group that has become empty are the consumers'."""
 
     name = "streams"

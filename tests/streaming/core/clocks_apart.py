@@ -7,9 +7,8 @@ from pathlib import Path
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.witnesses import Stamps
-from rebalance_monitor.streaming.core.fold.routing import groups_of_topic, route
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group, route
 from rebalance_monitor.streaming.core.model.records import PASSED_OVER, GroupGeneration, OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Part, Result, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
@@ -43,7 +42,7 @@ class Apart:
             if not isinstance(row.body, OtherGroup):
                 yield row
         elif record.topic != OFFSETS_TOPIC:  # of no interest, but no hole either
-            for group in groups_of_topic(self.known, record.topic):
+            for group in REGISTRY.groups_of_topic(self.known, record.topic):
                 yield Row(
                     topic=record.topic,
                     partition=record.partition,

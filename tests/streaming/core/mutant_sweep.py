@@ -14,9 +14,8 @@ from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from rebalance_monitor.streaming.core.connect.configured import configured_at
 from rebalance_monitor.streaming.core.connect.observed import Observed
 from rebalance_monitor.streaming.core.connect.reasons import CLOCKS_APART, COMPACTED, CONFIG_BEHIND, UNKNOWN_MAXIMUM
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
 from rebalance_monitor.streaming.core.model.results import ConnectShare, Generation, Grade, Result, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings

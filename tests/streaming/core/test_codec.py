@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.state import ConnectState
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import read, stored
-from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group, route
 from rebalance_monitor.streaming.core.model.codec import DERIVED, CodecError, dumps, loads
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, TopicRecord
 from rebalance_monitor.streaming.core.replay import decode
@@ -23,7 +22,7 @@ CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 def again(row: Row) -> Row:
     """The row after a rest in the database, or after the way from a reading task."""
     if isinstance(row.body, TopicRecord):
-        owner = REGISTRY.owner(row.body)
+        owner = REGISTRY.reader_of(row.body)
         return replace(row, body=owner.topic_record(owner.written(row.body)))
     read = loads(Row, dumps(row))
     if isinstance(read.body, GroupGeneration):

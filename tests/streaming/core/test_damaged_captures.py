@@ -9,9 +9,8 @@ import traceback
 from collections import Counter
 
 from rebalance_monitor.streaming.core.connect.witnesses import Stamps
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Result
 from rebalance_monitor.streaming.core.replay import decode, folded

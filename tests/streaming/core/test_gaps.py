@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.fold.routing import route
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import Gap, Row, Tick, Undecodable
 from rebalance_monitor.streaming.core.model.results import (
     GapRecord,

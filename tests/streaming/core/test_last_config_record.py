@@ -7,8 +7,7 @@ import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.reasons import CONFIG_BEHIND
-from rebalance_monitor.streaming.core.fold.routing import route
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Severity
 from rebalance_monitor.streaming.core.replay import decode

@@ -10,9 +10,8 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.effects import JobDowntime
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Aftermath, Source

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
-from rebalance_monitor.streaming.core.fold.routing import groups_concerned, route
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, groups_concerned, route
 from rebalance_monitor.streaming.core.model.records import Gap, GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import GapRecord, Generation, Grade, Result, Severity
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents

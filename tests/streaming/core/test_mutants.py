@@ -13,8 +13,7 @@ from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_e
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
-from rebalance_monitor.streaming.core.fold.routing import route
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Severity, Subject
 from rebalance_monitor.streaming.core.replay import decode

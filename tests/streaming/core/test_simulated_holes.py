@@ -12,8 +12,7 @@ import pytest
 
 from lab.attack.life import Life, of_cluster
 from lab.simulated import scenario
-from rebalance_monitor.streaming.core.fold.routing import route
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, decode

@@ -9,8 +9,7 @@ import pytest
 from rebalance_monitor.schemas.connect_topics import ConfigRecord, ConnectorConfigured, TasksCommitted, TaskStaged
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory
-from rebalance_monitor.streaming.core.fold.routing import route
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings

@@ -13,9 +13,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.metrics import METRICS, PREFIX, Metric
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject

@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.core.model.results import Generation, Grade, St
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.ports import Commit, GroupKey
 from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotPoll
-from rebalance_monitor.streaming.spark.batch import BatchFunction, topics_of
+from rebalance_monitor.streaming.spark.batch import BatchFunction, kind_names
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.learning import HOME, Askers
 from tests.streaming.core.polled import snapshot_of
@@ -177,4 +177,4 @@ def test_connect_groups_are_known_by_what_is_polled_and_their_topics_are_read() 
     job.batch(NOW_MS + 2_000)
     assert job.controls[-1].topics == {"g-configs": "config", "g-status": "status"}
     both = ConnectSettings(config_topic="c", status_topic="s")
-    assert topics_of(both) == {"c": "config", "s": "status"}
+    assert kind_names(ClusterSettings(name="one", connect={"g": both}), "g") == {"c": "config", "s": "status"}

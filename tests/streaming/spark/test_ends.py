@@ -12,7 +12,6 @@ from rebalance_monitor.streaming.spark.offsets import (
     Sample,
     SourcePartition,
     Span,
-    TopicKind,
     advance,
     spans,
 )
@@ -51,7 +50,7 @@ class Looks:
         known: Mapping[SourcePartition, Bounds] | None = None,
     ) -> None:
         self.cluster, self._at_s = Cluster(says), 0.0
-        wanted: dict[str, TopicKind] = {OFFSETS: "offsets", "connect-configs": "config"}
+        wanted: dict[str, str] = {OFFSETS: "offsets", "connect-configs": "config"}
         self._sampler = Sampler(self.cluster, lambda: wanted, 1.0, lambda: 1_000, lambda _: None, made_on_demand, known)
 
     @property
@@ -188,7 +187,7 @@ def test_what_goes_wrong_beside_the_cluster_is_a_problem_and_the_sampling_goes_o
     wrong: list[Exception] = [RuntimeError("of the client"), OSError(24, "Too many open files"), KeyError("control")]
     seen = threading.Event()
 
-    def wanted() -> dict[str, TopicKind]:
+    def wanted() -> dict[str, str]:
         if wrong:
             raise wrong.pop(0)
         return {OFFSETS: "offsets"}

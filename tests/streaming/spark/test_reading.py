@@ -14,7 +14,7 @@ from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress
 from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
-from rebalance_monitor.streaming.spark.offsets import SourcePartition, Span, TopicKind
+from rebalance_monitor.streaming.spark.offsets import SourcePartition, Span
 from rebalance_monitor.streaming.spark.reading import Reading, read_spans
 from rebalance_monitor.streaming.spark.rows import POSITION, Line
 from rebalance_monitor.streaming.spark.sampling import Sampler
@@ -103,7 +103,7 @@ def test_ranges_end_by_position(server: Broker) -> None:
 def test_topics_and_partitions_are_found_while_running(server: Broker) -> None:
     client = {"bootstrap.servers": server.address}
     admin = AdminClient(client)
-    wanted: dict[str, TopicKind] = {"grows": "status"}
+    wanted: dict[str, str] = {"grows": "status"}
     sampler = Sampler(KafkaView(client), lambda: wanted, 0.5, lambda: 1, lambda _: None)
     sampler.refresh(0.0)
     assert sampler.topics.missing == {"grows": "no_such_topic"}

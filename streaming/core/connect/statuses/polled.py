@@ -36,8 +36,8 @@ from rebalance_monitor.streaming.core.connect.statuses.failing import LOOP, WELL
 from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable, pack
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
+from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
-from rebalance_monitor.streaming.core.fold.routing import connect_settings
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Passed, ReachedTime
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey, key_of

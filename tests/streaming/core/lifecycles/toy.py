@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.fold.capabilities import Timed
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Session
-from rebalance_monitor.streaming.core.fold.no_topics import NoTopics
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, published_as, source_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -43,7 +42,7 @@ class ToyState:
     without_ms: int | None = None
 
 
-class ToyLifecycle(NoTopics):
+class ToyLifecycle(Lifecycle):
     """Groups of protocol type `toy`."""
 
     name = "toy"
