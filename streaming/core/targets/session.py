@@ -3,7 +3,7 @@
 A protocol derives its session from `TargetsSession` and says what a closed moment and a passed deadline mean.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Generic, TypeVar
@@ -28,7 +28,7 @@ S = TypeVar("S", bound=TargetsState)
 T = TypeVar("T", bound=Tally[Any, Any, Any])
 
 
-class TargetsSession(Moments, Timed, ABC, Generic[S, T]):
+class TargetsSession(Moments, Timed, Generic[S, T]):
     """A group whose records are kept until their moment is closed."""
 
     laws: Laws[S, T, Any]
