@@ -1,33 +1,18 @@
-"""The order in which Java sorts strings and iterates hash collections; Connect's answers depend on both.
+"""How Java sorts keys, and their hash codes.
 
-Strings compare and hash by UTF-16 code unit, so a character beyond U+FFFF sorts before U+E000..U+FFFF. A `HashMap`
-walks its buckets in ascending order and each bucket in order of insertion; growing the table splits buckets without
-reordering them. Hence the order after any number of insertions is a stable sort by bucket in the final table, and the
-only thing worth tracking is how large that table has become.
-
-Java turns a bucket of nine or more keys into a tree once the table has 64 buckets (`assignors.java_tree`). Such an
-order is `unsure`: it is computed, but rests on details of the JVM's library that nothing obliges it to keep.
+Strings compare and hash by UTF-16 code unit, so a character beyond U+FFFF sorts before U+E000..U+FFFF. In which order
+hash collections are walked is told in `assignors.java_table`.
 """
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from functools import lru_cache
 from struct import Struct
-from typing import Any, Generic, TypeVar
-
-from rebalance_monitor.assignors.java_tree import TREE_BUCKET, TREE_TABLE, walk_grouped_with_trees, walk_with_trees
+from typing import Any
 
 TaskId = tuple[str, int]
-Entries = tuple[tuple[str, tuple[int, ...]], ...]
-K = TypeVar("K", bound=Hashable)
-
-CONNECTOR_ITSELF = -1
-"""Stands for the connector instance in a list of task numbers."""
 
 _MASK = 0xFFFFFFFF
 _WORDS = Struct(">4I")
-_DEFAULT_CAPACITY = 16
-_EXACT_CAPACITY_SINCE = 19
 
 
 def utf16_key(text: str) -> bytes:
@@ -87,150 +72,6 @@ def uuid_key(uuid: bytes) -> bytes:
     return bytes((uuid[0] ^ 0x80, *uuid[1:8], uuid[8] ^ 0x80, *uuid[9:]))
 
 
-def copied_set_capacity(size: int, java_version: int) -> int:
-    """Number of buckets of a `HashSet` copied from a collection of `size` elements, repeats counted.
-
-    Java 19 began to compute it without rounding up needlessly; the two rules differ for 12, 24, 48, 96, ... elements.
-    """
-    if java_version >= _EXACT_CAPACITY_SINCE:
-        wanted = -(-4 * max(size, 12) // 3)
-    else:
-        wanted = max(4 * size // 3 + 1, _DEFAULT_CAPACITY)
-    return 1 << (wanted - 1).bit_length()
-
-
-def rests_on_java(sizes: Iterable[int]) -> frozenset[str]:
-    """`java_version` if copies of collections of these sizes may be walked in another order by another Java."""
-    differ = any(copied_set_capacity(size, 8) != copied_set_capacity(size, _EXACT_CAPACITY_SINCE) for size in sizes)
-    return frozenset({"java_version"} if differ else ())
-
-
-class HashOrder(Generic[K]):
-    """A `HashMap`'s keys: `add` them one by one, read them back in Java's iteration order."""
-
-    __slots__ = ("_capacity", "_first_capacity", "_hash", "_members", "_natural", "_sizes", "unsure")
-
-    def __init__(
-        self,
-        hash_of: Callable[[K], int],
-        capacity: int = _DEFAULT_CAPACITY,
-        *,
-        natural: Callable[[K], Any] | None = None,
-    ) -> None:
-        """`natural` gives the sort key of `compareTo`, which orders the keys of one hash inside a tree."""
-        self._hash = hash_of
-        self._natural = natural or _natural
-        self._first_capacity = self._capacity = capacity
-        self._members: dict[K, int] = {}
-        self._sizes: dict[int, int] = {}
-        self.unsure = False
-
-    def add(self, key: K) -> None:
-        """Append `key` to its bucket; a key that is present keeps its place."""
-        if key in self._members:
-            return
-        h = self._hash(key)
-        spread = h ^ h >> 16
-        self._members[key] = spread
-        bucket = spread & self._capacity - 1
-        size = self._sizes[bucket] = self._sizes.get(bucket, 0) + 1
-        if size >= TREE_BUCKET:
-            # A crowded bucket of a small table makes Java double the table instead of building a tree.
-            if self._capacity < TREE_TABLE:
-                self._grow()
-            else:
-                self.unsure = True
-        if len(self._members) * 4 > self._capacity * 3:
-            self._grow()
-
-    def keys(self) -> list[K]:
-        """All keys: buckets ascending, inside a bucket in order of insertion unless it became a tree."""
-        members = self._members
-        if self.unsure:
-            return walk_with_trees({key: (h, self._natural(key)) for key, h in members.items()}, self._first_capacity)
-        mask = self._capacity - 1
-        return sorted(members, key=lambda key: members[key] & mask)
-
-    def bucket_of(self, key: K) -> int:
-        """The bucket of a key in the table as it is now. Raises KeyError for a key that is not there."""
-        return self._members[key] & self._capacity - 1
-
-    def _grow(self) -> None:
-        self._capacity *= 2
-        self._sizes = {}
-        for spread in self._members.values():
-            bucket = spread & self._capacity - 1
-            self._sizes[bucket] = self._sizes.get(bucket, 0) + 1
-
-
-def hash_map_order(ids: Iterable[str]) -> HashOrder[str]:
-    """A default-constructed map or set that received these strings one by one."""
-    order: HashOrder[str] = HashOrder(java_hash)
-    for name in ids:
-        order.add(name)
-    return order
-
-
-def hash_order(items: Iterable[K]) -> HashOrder[K]:
-    """A default-constructed map or set that received strings, tasks, ids or numbers one by one."""
-    order: HashOrder[K] = HashOrder(key_hash)
-    for item in items:
-        order.add(item)
-    return order
-
-
-def grouping_order(items: Iterable[K]) -> tuple[list[K], bool]:
-    """Iteration order of the map that `Collectors.groupingBy` makes of these items, and whether it is unsure.
-
-    It inserts with `computeIfAbsent`, which puts a new key at the head of its bucket, minds a bucket of eight instead
-    of nine, and doubles a table that is too full only on the next call.
-    """
-    capacity, unsure = _DEFAULT_CAPACITY, False
-    spreads: dict[K, int] = {}
-    sizes: Counter[int] = Counter()
-    listed = list(items)
-    for item in listed:
-        if len(spreads) * 4 > capacity * 3:
-            capacity *= 2
-            sizes = Counter(spread & capacity - 1 for spread in spreads.values())
-        if item not in spreads:
-            h = key_hash(item)
-            spread = spreads[item] = h ^ h >> 16
-            sizes[spread & capacity - 1] += 1
-            if sizes[spread & capacity - 1] >= TREE_BUCKET - 1:
-                unsure |= capacity >= TREE_TABLE
-                if capacity < TREE_TABLE:
-                    capacity *= 2
-                    sizes = Counter(spread & capacity - 1 for spread in spreads.values())
-    if unsure:
-        places = {key: (spread, _natural(key)) for key, spread in spreads.items()}
-        return walk_grouped_with_trees(listed, places, _DEFAULT_CAPACITY), True
-    return sorted(reversed(spreads), key=lambda key: spreads[key] & capacity - 1), False
-
-
-def copied_set(items: Sequence[K], java_version: int) -> HashOrder[K]:
-    """The `HashSet` Java makes of a collection of strings, tasks, ids or numbers in one go."""
-    order: HashOrder[K] = HashOrder(key_hash, copied_set_capacity(len(items), java_version))
-    for item in items:
-        order.add(item)
-    return order
-
-
-def set_copy_order(items: Sequence[K], java_version: int) -> tuple[K, ...]:
-    """Iteration order of a `HashSet` copied from strings or tasks; `java_version` is the major release."""
-    return tuple(items) if len(items) < 2 else tuple(copied_set(items, java_version).keys())
-
-
-def wire_entries_assigned(connectors: Sequence[str], tasks: Iterable[TaskId], java_version: int) -> Entries:
-    """Entries of an `assignment` array: the connector instances in hash order, then the tasks as listed."""
-    return _entries(set_copy_order(connectors, java_version), tasks)
-
-
-def wire_entries_revoked(connectors: Iterable[str], tasks: Iterable[TaskId]) -> Entries:
-    """Entries of a `revoked` array: everything in list order."""
-    return _entries(connectors, tasks)
-
-
 def key_hash(key: Hashable) -> int:
     """`hashCode()` of a key as an unsigned 32-bit number.
 
@@ -252,7 +93,7 @@ def key_hash(key: Hashable) -> int:
             raise TypeError(f"no Java hash is known for {type(key).__name__}")
 
 
-def _natural(key: Hashable) -> Any:
+def natural_key(key: Hashable) -> Any:
     """Sorts keys of one kind as `compareTo` does."""
     match key:
         case (str(name), int(number)):
@@ -263,10 +104,3 @@ def _natural(key: Hashable) -> Any:
             return key
         case _:
             return utf16_key(str(key))
-
-
-def _entries(connectors: Iterable[str], tasks: Iterable[TaskId]) -> Entries:
-    numbers: dict[str, list[int]] = {name: [CONNECTOR_ITSELF] for name in connectors}
-    for name, number in tasks:
-        numbers.setdefault(name, []).append(number)
-    return tuple((name, tuple(of_name)) for name, of_name in numbers.items())

@@ -5,7 +5,7 @@ order. The bucket is still walked as a list, but a different one: a new key stan
 and after every insertion the tree's root moves to the front. Doubling the table splits the list in order; a part of at
 most six keys becomes a plain list again, a larger one a new tree, and a bucket that keeps all its keys is left alone.
 
-Only names made to collide get here; `assignors.java_order` does without trees as long as it can.
+Only names made to collide get here; `assignors.java_table` does without trees as long as it can.
 """
 
 from collections.abc import Hashable, Iterable, Mapping
@@ -104,32 +104,15 @@ class _Tree(Generic[K]):
         node.parent = up
 
 
-def walk_with_trees(places: Mapping[K, Place], capacity: int) -> list[K]:
-    """Iteration order of a table of `capacity` buckets that received these keys in this order."""
-    buckets: dict[int, list[K] | _Tree[K]] = {}
-    for size, (key, place) in enumerate(places.items(), start=1):
-        bucket = buckets.setdefault(place[0] & capacity - 1, [])
-        if isinstance(bucket, _Tree):
-            bucket.add(key)
-        else:
-            bucket.append(key)
-            if len(bucket) >= TREE_BUCKET:
-                if capacity < TREE_TABLE:
-                    capacity, buckets = _doubled(buckets, capacity, places)
-                else:
-                    buckets[place[0] & capacity - 1] = _Tree(bucket, places)
-        if size * 4 > capacity * 3:
-            capacity, buckets = _doubled(buckets, capacity, places)
-    return [key for number in sorted(buckets) for key in _walk(buckets[number])]
+def walk_with_trees(calls: Iterable[K], places: Mapping[K, Place], capacity: int, *, computed: bool) -> list[K]:
+    """Iteration order of a table of `capacity` buckets that received these keys in this order, some repeatedly.
 
-
-def walk_grouped_with_trees(items: Iterable[K], places: Mapping[K, Place], capacity: int) -> list[K]:
-    """The same for a table filled by `computeIfAbsent`: a key goes to the head of its bucket, eight make a tree, and a
-    table that is too full doubles on the next call only, though that call may add nothing."""
+    `computed`: it was filled by `computeIfAbsent`: a key goes to the head of its bucket, eight make a tree, and a table
+    that is too full doubles on the next call only, though that call may add nothing."""
+    crowd, seen = TREE_BUCKET - computed, set[K]()
     buckets: dict[int, list[K] | _Tree[K]] = {}
-    seen: set[K] = set()
-    for key in items:
-        if len(seen) * 4 > capacity * 3:
+    for key in calls:
+        if computed and len(seen) * 4 > capacity * 3:
             capacity, buckets = _doubled(buckets, capacity, places)
         if key in seen:
             continue
@@ -137,13 +120,14 @@ def walk_grouped_with_trees(items: Iterable[K], places: Mapping[K, Place], capac
         bucket = buckets.setdefault(places[key][0] & capacity - 1, [])
         if isinstance(bucket, _Tree):
             bucket.add(key)
-            continue
-        bucket.insert(0, key)
-        if len(bucket) >= TREE_BUCKET - 1:
-            if capacity < TREE_TABLE:
+        else:
+            bucket.insert(0 if computed else len(bucket), key)
+            if len(bucket) >= crowd and capacity < TREE_TABLE:
                 capacity, buckets = _doubled(buckets, capacity, places)
-            else:
+            elif len(bucket) >= crowd:
                 buckets[places[key][0] & capacity - 1] = _Tree(bucket, places)
+        if not computed and len(seen) * 4 > capacity * 3:
+            capacity, buckets = _doubled(buckets, capacity, places)
     return [key for number in sorted(buckets) for key in _walk(buckets[number])]
 
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from itertools import groupby, permutations, product
 from typing import Protocol, TypeAlias, TypeVar
 
-from rebalance_monitor.assignors.java_order import (
-    HashOrder,
+from rebalance_monitor.assignors.java_order import uuid_hash
+from rebalance_monitor.assignors.java_table import (
+    JavaTable,
     copied_set,
     copied_set_capacity,
     hash_map_order,
     hash_order,
     rests_on_java,
-    uuid_hash,
 )
 
 TopicId: TypeAlias = bytes
@@ -148,7 +148,7 @@ class Orders:
     def topic_set(self, member: BrokerMember) -> list[TopicId]:
         """The same topics in the order of a hash set copied from that collection, whose size counts all names."""
         capacity = copied_set_capacity(len(set(member.names)), self._java_version)
-        order: HashOrder[TopicId] = HashOrder(uuid_hash, capacity)
+        order: JavaTable[TopicId] = JavaTable(uuid_hash, capacity)
         for topic in self.topics_of(member):
             order.add(topic)
         return self._walk(order)
@@ -164,7 +164,7 @@ class Orders:
             return sorted(set(numbers))  # every number has a bucket of its own
         return self._walk(copied_set(numbers, self._java_version))
 
-    def _walk(self, order: HashOrder[K]) -> list[K]:
+    def _walk(self, order: JavaTable[K]) -> list[K]:
         self.unsure |= order.unsure
         return order.keys()
 

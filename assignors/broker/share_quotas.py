@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from math import ceil
 
-from rebalance_monitor.assignors.broker.java_table import JavaTable
+from rebalance_monitor.assignors.java_table import JavaTable
 
 
 def sharing_of(partitions: int, members: int) -> int:

@@ -11,7 +11,6 @@ holds in turn among the topic's subscribers, then everything they had, unless it
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_monitor.assignors.broker.java_table import JavaTable
 from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
@@ -26,6 +25,7 @@ from rebalance_monitor.assignors.broker.model import (
     shares_of,
 )
 from rebalance_monitor.assignors.java_order import java_hash, topic_partition_hash
+from rebalance_monitor.assignors.java_table import JavaTable
 
 _Pairs = dict[TopicPartition, list[str]]
 _SIGN = 1 << 31

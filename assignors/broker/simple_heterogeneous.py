@@ -9,7 +9,6 @@ more is not looked at: its holders keep it in their targets.
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_monitor.assignors.broker.java_table import JavaTable
 from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
@@ -28,6 +27,7 @@ from rebalance_monitor.assignors.broker.share_quotas import (
     sharing_of,
     sized,
 )
+from rebalance_monitor.assignors.java_table import JavaTable
 
 
 class _Topic:
@@ -40,9 +40,9 @@ class _Topic:
         self.counts = [0] * members
         for member, count in zip(subscribers, counts_of(len(partitions), len(subscribers)), strict=True):
             self.counts[member] = count
-        self.walk: JavaTable[int] = JavaTable(sized(len(partitions)), number_hash, computed=True)
+        self.walk: JavaTable[int] = JavaTable(number_hash, sized(len(partitions)), computed=True)
         self.of_partition: dict[int, JavaTable[int]] = {}
-        self.member_walk: JavaTable[int] = JavaTable(sized(len(subscribers)), number_hash, computed=True)
+        self.member_walk: JavaTable[int] = JavaTable(number_hash, sized(len(subscribers)), computed=True)
         self.of_member: dict[int, JavaTable[int]] = {}
 
     def keep(self, member: int, numbers: Sequence[int]) -> None:
@@ -53,7 +53,7 @@ class _Topic:
     def holders(self, number: int, capacity: int = 16) -> JavaTable[int]:
         self.walk.add(number)
         if number not in self.of_partition:
-            self.of_partition[number] = JavaTable(capacity, number_hash)
+            self.of_partition[number] = JavaTable(number_hash, capacity)
         return self.of_partition[number]
 
     def held_by(self, member: int) -> JavaTable[int]:
@@ -74,7 +74,7 @@ class _Topic:
         self._fill()
 
     def _fill(self) -> None:
-        unfilled: JavaTable[int] = JavaTable(sized(len(self.counts)), number_hash)
+        unfilled: JavaTable[int] = JavaTable(number_hash, sized(len(self.counts)))
         unfilled.add_all(
             member for member in self.subscribers if len(self.of_member.get(member, ())) < self.counts[member]
         )

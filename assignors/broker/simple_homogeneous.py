@@ -12,7 +12,6 @@ Members are numbered in hash order. Some members may miss partitions when the on
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_monitor.assignors.broker.java_table import JavaTable
 from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
@@ -33,6 +32,7 @@ from rebalance_monitor.assignors.broker.share_quotas import (
     sized,
 )
 from rebalance_monitor.assignors.java_order import topic_partition_hash
+from rebalance_monitor.assignors.java_table import JavaTable
 
 
 class _State:
@@ -49,9 +49,9 @@ class _State:
         self.target: list[dict[TopicId, set[int]]] = [{} for _ in members]
         self.of_member: list[JavaTable[TopicPartition]] = [JavaTable(hash_of=topic_partition_hash) for _ in members]
         self.of_partition: dict[TopicPartition, JavaTable[int]] = {}
-        self.walk: JavaTable[TopicPartition] = JavaTable(sized(len(partitions)), topic_partition_hash, computed=True)
-        self.unfilled: JavaTable[int] = JavaTable(sized(size), number_hash)
-        self.overfilled: JavaTable[int] = JavaTable(sized(size), number_hash)
+        self.walk: JavaTable[TopicPartition] = JavaTable(topic_partition_hash, sized(len(partitions)), computed=True)
+        self.unfilled: JavaTable[int] = JavaTable(number_hash, sized(size))
+        self.overfilled: JavaTable[int] = JavaTable(number_hash, sized(size))
 
     def keep(self, topics: set[TopicId]) -> None:
         for member, previous in enumerate(self.previous):

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from rebalance_monitor.assignors.broker import streams_sticky_4_1
-from rebalance_monitor.assignors.broker.java_table import JavaTable
 from rebalance_monitor.assignors.broker.model import NEWEST, AssignorFailed, Release
 from rebalance_monitor.assignors.broker.streams_model import (
     StreamsGroup,
@@ -30,7 +29,8 @@ from rebalance_monitor.assignors.broker.streams_model import (
     tasks_per_member,
 )
 from rebalance_monitor.assignors.java_heap import JavaHeap
-from rebalance_monitor.assignors.java_order import hash_map_order, sorted_names
+from rebalance_monitor.assignors.java_order import sorted_names
+from rebalance_monitor.assignors.java_table import JavaTable, hash_map_order
 
 T = TypeVar("T")
 
@@ -145,7 +145,7 @@ class _State:
         self.was_standby: dict[Task, list[str]] = {}
         self.process_of: dict[str, _Process] = {}
         self._by_id: dict[str, _Process] = {}
-        self._walk: JavaTable[str] = JavaTable(size)
+        self._walk: JavaTable[str] = JavaTable(capacity=size)
         self._order_unsure = False
         for member in self._in_hash_order(group.members):
             self._join(member)

@@ -13,7 +13,6 @@ In 3.7, members of a partition's rack come first in each step, and Kafka throws 
 
 from collections.abc import Iterable, Sequence
 
-from rebalance_monitor.assignors.broker.java_table import JavaTable
 from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
@@ -28,7 +27,8 @@ from rebalance_monitor.assignors.broker.model import (
     shares_of,
 )
 from rebalance_monitor.assignors.broker.rack_info import RackInfo
-from rebalance_monitor.assignors.java_order import copied_set_capacity, utf16_key, uuid_hash
+from rebalance_monitor.assignors.java_order import utf16_key, uuid_hash
+from rebalance_monitor.assignors.java_table import JavaTable, copied_set_capacity
 
 _OBJECTS_HASH = 31 * 31
 _Pair = tuple[str, str]
@@ -43,7 +43,7 @@ def _partition_hash(at: TopicPartition) -> int:
 
 
 def _partitions(capacity: int = 16) -> JavaTable[TopicPartition]:
-    return JavaTable(capacity, _partition_hash)
+    return JavaTable(_partition_hash, capacity)
 
 
 class _Moves:

@@ -12,7 +12,6 @@ Groups with different topics: `assignors.broker.uniform_before_4_0`. Different e
 from collections.abc import Sequence
 
 from rebalance_monitor.assignors.broker import uniform_before_4_0
-from rebalance_monitor.assignors.broker.java_table import JavaTable
 from rebalance_monitor.assignors.broker.model import (
     JAVA,
     AssignorFailed,
@@ -28,6 +27,7 @@ from rebalance_monitor.assignors.broker.model import (
 )
 from rebalance_monitor.assignors.broker.rack_info import RackInfo
 from rebalance_monitor.assignors.java_order import uuid_key
+from rebalance_monitor.assignors.java_table import JavaTable
 
 
 class _Round:

@@ -33,15 +33,8 @@ from rebalance_monitor.assignors.connect.model import (
 )
 from rebalance_monitor.assignors.connect.survey import Load, Survey, fill
 from rebalance_monitor.assignors.connect.window import Window, handle_lost
-from rebalance_monitor.assignors.java_order import (
-    copied_set,
-    grouping_order,
-    hash_map_order,
-    hash_order,
-    rests_on_java,
-    sorted_names,
-    sorted_tasks,
-)
+from rebalance_monitor.assignors.java_order import sorted_names, sorted_tasks
+from rebalance_monitor.assignors.java_table import copied_set, grouping_order, hash_map_order, hash_order, rests_on_java
 
 J = TypeVar("J", str, TaskId)
 

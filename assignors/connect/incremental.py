@@ -41,7 +41,7 @@ from rebalance_monitor.assignors.connect.round import CannotAssign, open_answer
 from rebalance_monitor.assignors.connect.static import Declared, declared
 from rebalance_monitor.assignors.connect.survey import JobSet, Load, Survey, fill, survey
 from rebalance_monitor.assignors.connect.window import Window, handle_lost
-from rebalance_monitor.assignors.java_order import copied_set, rests_on_java
+from rebalance_monitor.assignors.java_table import copied_set, rests_on_java
 
 J = TypeVar("J", str, TaskId)
 

@@ -17,7 +17,8 @@ from rebalance_monitor.assignors.connect.model import (
     TaskId,
 )
 from rebalance_monitor.assignors.connect.round import configured_jobs
-from rebalance_monitor.assignors.java_order import hash_map_order, utf16_key
+from rebalance_monitor.assignors.java_order import utf16_key
+from rebalance_monitor.assignors.java_table import hash_map_order
 from rebalance_monitor.assignors.java_tree import TREE_BUCKET
 
 J = TypeVar("J", str, TaskId)

@@ -13,7 +13,7 @@ from itertools import cycle
 from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.assignors.connect.survey import Load
-from rebalance_monitor.assignors.java_order import hash_map_order
+from rebalance_monitor.assignors.java_table import hash_map_order
 
 
 @dataclass(slots=True, kw_only=True)

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rebalance_monitor.assignors.java_order import grouping_order, hash_map_order, utf16_key
+from rebalance_monitor.assignors.java_order import utf16_key
+from rebalance_monitor.assignors.java_table import grouping_order, hash_map_order
 
 TopicPartition: TypeAlias = tuple[str, int]
 TopicRacks: TypeAlias = Mapping[str, Sequence[frozenset[str]]]

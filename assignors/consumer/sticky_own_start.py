@@ -18,7 +18,7 @@ from rebalance_monitor.assignors.consumer.sticky_claims import said, said_again
 from rebalance_monitor.assignors.consumer.sticky_eras import EqualSubscriptions
 from rebalance_monitor.assignors.consumer.sticky_group import Group
 from rebalance_monitor.assignors.consumer.sticky_moves import partition_hash
-from rebalance_monitor.assignors.java_order import HashOrder
+from rebalance_monitor.assignors.java_table import JavaTable
 
 
 def balanced(group: Group, read: int) -> tuple[Balancing, bool]:
@@ -66,7 +66,7 @@ def balanced(group: Group, read: int) -> tuple[Balancing, bool]:
 
 
 def _map_order(partitions: Sequence[TopicPartition]) -> tuple[list[TopicPartition], bool]:
-    order: HashOrder[TopicPartition] = HashOrder(partition_hash)
+    order: JavaTable[TopicPartition] = JavaTable(partition_hash)
     for tp in partitions:
         order.add(tp)
     return order.keys(), order.unsure

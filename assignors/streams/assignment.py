@@ -6,7 +6,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import NamedTuple
 
-from rebalance_monitor.assignors.java_order import HashOrder
+from rebalance_monitor.assignors.java_table import JavaTable
 from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, task_hash, task_key
 
@@ -105,7 +105,7 @@ class KafkaStreamsAssignment:
         capacity = _FIRST_TABLE
         while 4 * self._largest > 3 * capacity:
             capacity *= 2
-        order: HashOrder[TaskId] = HashOrder(task_hash, capacity, natural=task_key)
+        order: JavaTable[TaskId] = JavaTable(task_hash, capacity, natural=task_key)
         for task in self._tasks:
             order.add(task)
         return MappingProxyType({task: self._tasks[task] for task in order.keys()})  # noqa: SIM118 - no mapping

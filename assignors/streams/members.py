@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rebalance_monitor.assignors.java_order import hash_map_order
+from rebalance_monitor.assignors.java_table import hash_map_order
 from rebalance_monitor.assignors.streams.application import StreamsClient, StreamsConsumer
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition

@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
 
-from rebalance_monitor.assignors.java_order import HashOrder, copied_set_capacity, java_hash, utf16_key
+from rebalance_monitor.assignors.java_order import java_hash, utf16_key
+from rebalance_monitor.assignors.java_table import JavaTable, copied_set_capacity
 
 ProcessId: TypeAlias = UUID
 """Identifies one `KafkaStreams` instance; its threads are the members that share it."""
@@ -146,23 +147,23 @@ class HashOrders:
 
     def tasks(self, tasks: Iterable[TaskId]) -> list[TaskId]:
         """A default-constructed set or map that received the tasks one by one."""
-        return self._walk(HashOrder(self._task_hash, natural=task_key), tasks)
+        return self._walk(JavaTable(self._task_hash, natural=task_key), tasks)
 
     def tasks_copied(self, tasks: list[TaskId]) -> list[TaskId]:
         """A set copied from a collection of tasks in this order."""
         capacity = copied_set_capacity(len(tasks), self._java_version)
-        return self._walk(HashOrder(self._task_hash, capacity, natural=task_key), tasks)
+        return self._walk(JavaTable(self._task_hash, capacity, natural=task_key), tasks)
 
     def processes(self, processes: Iterable[ProcessId]) -> list[ProcessId]:
         """A default-constructed set or map that received the process ids one by one."""
-        return self._walk(HashOrder(process_hash, natural=process_key), processes)
+        return self._walk(JavaTable(process_hash, natural=process_key), processes)
 
     def processes_copied(self, processes: list[ProcessId]) -> list[ProcessId]:
         """A set copied from a collection of process ids in this order."""
         capacity = copied_set_capacity(len(processes), self._java_version)
-        return self._walk(HashOrder(process_hash, capacity, natural=process_key), processes)
+        return self._walk(JavaTable(process_hash, capacity, natural=process_key), processes)
 
-    def _walk(self, order: HashOrder[_K], keys: Iterable[_K]) -> list[_K]:
+    def _walk(self, order: JavaTable[_K], keys: Iterable[_K]) -> list[_K]:
         for key in keys:
             order.add(key)
         self.unsure |= order.unsure

@@ -7,7 +7,8 @@ subtopologies, and the sticky assignors walk what comes of it.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_monitor.assignors.java_order import HashOrder, hash_map_order, java_hash
+from rebalance_monitor.assignors.java_order import java_hash
+from rebalance_monitor.assignors.java_table import JavaTable, hash_map_order
 from rebalance_monitor.assignors.streams.application import UNKNOWN_SUM, StreamsTask
 from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
@@ -178,7 +179,7 @@ class TopicPlanner:
             raise LeaderFailed("RuntimeException", f"topic {empty[0]} has no partitions")
         made = []
         for partition in range(max(self._counts[topic] for topic in topics)):
-            order: HashOrder[TopicPartition] = HashOrder(partition_hash, 1 << (len(topics) - 1).bit_length())
+            order: JavaTable[TopicPartition] = JavaTable(partition_hash, 1 << (len(topics) - 1).bit_length())
             for topic in topics:
                 if partition < self._counts[topic]:
                     order.add((topic, partition))
@@ -237,7 +238,7 @@ class TopicPlanner:
             exact = self._java_version >= _EXACT_CAPACITY_SINCE
             wanted = -(-4 * len(subtopologies) // 3) if exact else 4 * len(subtopologies) // 3 + 1
             capacity = 1 << max(wanted - 1, 0).bit_length()
-        order: HashOrder[tuple[int, str]] = HashOrder(self._hash, capacity)
+        order: JavaTable[tuple[int, str]] = JavaTable(self._hash, capacity)
         by_key = {(one.number, one.topology): one for one in subtopologies}
         for key in by_key:
             order.add(key)

@@ -18,7 +18,7 @@ from random import Random
 from lab.attack.life import Life
 from lab.attack.pieces import Done, Outcome, Piece, table
 from lab.simulated_group.protocol import Job
-from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.core.connect.reasons import CLOCKS_APART, CONFIG_BEHIND
 from rebalance_monitor.streaming.core.fold.state import Saved

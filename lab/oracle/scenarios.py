@@ -15,7 +15,7 @@ from typing import Any
 from rebalance_monitor.assignors.connect.eras import era_of
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory, MemberShare
 from rebalance_monitor.assignors.connect.round import CannotAssign
-from rebalance_monitor.assignors.java_order import wire_entries_assigned
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState, encode_worker_state
 from rebalance_monitor.streaming.calculator.connect import assign_round
 

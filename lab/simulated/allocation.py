@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from lab.simulated_group.protocol import EAGER, NO_JOBS, VERSIONS, Job, Mode
 from rebalance_monitor.assignors.connect.eras import parse_release
 from rebalance_monitor.assignors.connect.model import Jobs
-from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState, encode_worker_state
 
 

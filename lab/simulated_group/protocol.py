@@ -18,7 +18,7 @@ from enum import Enum
 from typing import TypeVar
 
 from rebalance_monitor.assignors.connect.model import Jobs
-from rebalance_monitor.assignors.java_order import wire_entries_assigned
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, TaskId, WorkerState, encode_worker_state
 
 EAGER = "default"

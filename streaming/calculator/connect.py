@@ -18,7 +18,7 @@ from rebalance_monitor.assignors.connect.model import (
     LeaderMemory,
 )
 from rebalance_monitor.assignors.connect.round import CannotAssign
-from rebalance_monitor.assignors.java_order import copied_set
+from rebalance_monitor.assignors.java_table import copied_set
 from rebalance_monitor.schemas.connect_protocol import decode_assignment, decode_worker_state
 from rebalance_monitor.schemas.errors import SchemaError
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable

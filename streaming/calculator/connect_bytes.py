@@ -3,7 +3,8 @@
 from base64 import b64encode
 from typing import Any, NamedTuple
 
-from rebalance_monitor.assignors.java_order import copied_set, wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.java_table import copied_set
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, Entries, encode_assignment
 from rebalance_monitor.schemas.errors import SchemaError
 

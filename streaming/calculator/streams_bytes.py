@@ -6,7 +6,8 @@ Only the calculator needs the very bytes; a judge compares what they say.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from rebalance_monitor.assignors.java_order import HashOrder, java_hash, utf16_key
+from rebalance_monitor.assignors.java_order import java_hash, utf16_key
+from rebalance_monitor.assignors.java_table import JavaTable
 from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId, TopicPartition, host_hash, partition_hash
 from rebalance_monitor.schemas.streams_assignment import (
     FIRST_WITH_DICTIONARY,
@@ -73,7 +74,7 @@ def plain(task: TaskId) -> tuple[int, int] | tuple[int, int, str]:
 
 def hash_order(hash_of: Callable[[Any], int], items: Iterable[Any]) -> list[Any]:
     """Iteration order of a default-constructed hash set or map that received `items` one by one."""
-    order: HashOrder[Any] = HashOrder(hash_of)
+    order: JavaTable[Any] = JavaTable(hash_of)
     for item in items:
         order.add(item)
     return order.keys()

@@ -16,7 +16,7 @@ from rebalance_monitor.assignors.connect.model import (
     LeaderMemory,
     MemberShare,
 )
-from rebalance_monitor.assignors.java_order import CONNECTOR_ITSELF, wire_entries_assigned
+from rebalance_monitor.assignors.connect.wire_entries import CONNECTOR_ITSELF, wire_entries_assigned
 
 
 @dataclass

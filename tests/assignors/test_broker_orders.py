@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_monitor.assignors.broker.java_table import JavaTable, table_size
 from rebalance_monitor.assignors.broker.model import BrokerMember, member_orders
-from rebalance_monitor.assignors.java_order import hash_order, key_hash, uuid_hash, uuid_key
+from rebalance_monitor.assignors.java_order import key_hash, uuid_hash, uuid_key
+from rebalance_monitor.assignors.java_table import JavaTable, hash_order, table_size
 
 TASKS = [(name, number) for name in ("0", "1") for number in range(7)]
 
@@ -61,7 +61,7 @@ def test_removing_keeps_the_order_of_the_rest(listed: list[object], data: st.Dat
 
 
 def test_computed_keys_go_to_the_head_and_the_table_grows_on_the_next_call() -> None:
-    table: JavaTable[int] = JavaTable(2, key_hash, computed=True)
+    table: JavaTable[int] = JavaTable(key_hash, 2, computed=True)
     for number in (0, 2):
         table.add(number)
     assert list(table) == [2, 0]

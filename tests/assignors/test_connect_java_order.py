@@ -7,20 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_monitor.assignors.connect.eras import ERAS, era_of, parse_release
-from rebalance_monitor.assignors.java_order import (
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.java_order import java_hash, sorted_names, sorted_tasks, task_hash, utf16_key
+from rebalance_monitor.assignors.java_table import (
     copied_set,
     copied_set_capacity,
     grouping_order,
     hash_map_order,
     hash_order,
-    java_hash,
     set_copy_order,
-    sorted_names,
-    sorted_tasks,
-    task_hash,
-    utf16_key,
-    wire_entries_assigned,
-    wire_entries_revoked,
 )
 
 JVM_STRINGS = {

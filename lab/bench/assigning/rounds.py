@@ -16,7 +16,7 @@ from rebalance_monitor.assignors.connect.model import (
     Jobs,
     LeaderMemory,
 )
-from rebalance_monitor.assignors.java_order import Entries, wire_entries_assigned
+from rebalance_monitor.assignors.connect.wire_entries import Entries, wire_entries_assigned
 from rebalance_monitor.schemas.connect_protocol import (
     ConnectAssignment,
     WorkerState,

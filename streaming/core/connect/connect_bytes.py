@@ -1,7 +1,7 @@
 """The bytes a Connect leader sends: an assignor's answer in the order and layout of the wire (connect.md 1.4, 1.5)."""
 
 from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
-from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 
 

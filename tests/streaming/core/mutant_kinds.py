@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow

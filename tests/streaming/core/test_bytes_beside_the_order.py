@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rebalance_monitor.assignors.java_order import Entries, wire_entries_assigned
+from rebalance_monitor.assignors.connect.wire_entries import Entries, wire_entries_assigned
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from tests.streaming.core.rules.builders import Story, generations

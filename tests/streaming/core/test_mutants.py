@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
-from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs

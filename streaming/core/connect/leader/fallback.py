@@ -15,7 +15,7 @@ from itertools import product
 
 from rebalance_monitor.assignors.connect.eras import ERAS
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
-from rebalance_monitor.assignors.java_order import hash_map_order
+from rebalance_monitor.assignors.java_table import hash_map_order
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried, jobs
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import ConnectResult, Jobs, LeaderMemory
-from rebalance_monitor.assignors.java_order import wire_entries_assigned, wire_entries_revoked
+from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import (
     ConnectAssignment,
     WorkerState,
