@@ -55,6 +55,7 @@ from rebalance_monitor.streaming.core.connect.reasons import (
     other_answer,
     other_release,
 )
+from rebalance_monitor.streaming.core.model.candidates import Candidate, explanation, those
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConnectShare, ExpectedShare, Grade, Verdict
 
@@ -119,20 +120,21 @@ def with_lost(case: Case, judgement: Judgement, lost: str) -> Judgement:
 def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
     results = [eager.assign(one) for one in rounds]
     java = java_versions(case.settings)
-    for result in results:
-        if equal_bytes(case.body, result, java):
-            if result is results[0]:
-                return Judgement(_verdict(Grade.MATCH, case, result, EAGER_ALONE))
-            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, CONFIG_BEHIND))
-    for revived in map(eager.assign, revived_rounds(case, rounds)):
-        if equal_bytes(case.body, revived, java):
-            return Judgement(_verdict(Grade.EXPLAINABLE, case, revived, EAGER_ALONE, REVIVED))
-    for flagged in map(eager.assign, flagged_rounds(case, rounds)):
-        if equal_bytes(case.body, flagged, java):
-            return Judgement(_verdict(Grade.EXPLAINABLE, case, flagged, EAGER_ALONE, CONFIG_FLAGGED))
-    for result in results:
-        if same_but_for_names(case.body, result):
-            return Judgement(_verdict(Grade.EXPLAINABLE, case, result, EAGER_ALONE, ARRAY_ORDER))
+
+    def exactly(tries: Iterable[ConnectResult]) -> list[ConnectResult]:
+        return [one for one in tries if equal_bytes(case.body, one, java)]
+
+    found = explanation(
+        (
+            Candidate(results[:1], exactly),
+            Candidate(results[1:], exactly, CONFIG_BEHIND),
+            Candidate(map(eager.assign, revived_rounds(case, rounds)), exactly, REVIVED),
+            Candidate(map(eager.assign, flagged_rounds(case, rounds)), exactly, CONFIG_FLAGGED),
+            Candidate(results, those(lambda one: same_but_for_names(case.body, one)), ARRAY_ORDER),
+        )
+    )
+    if found is not None:
+        return Judgement(_verdict(found.grade, case, found.runs[0], EAGER_ALONE, found.reason))
     if _compacted(case):
         return not_judged(COMPACTED, assignor=EAGER_ASSIGNOR)
     if any(same_sets(case.body, eager.assign(one)) for one in rounds_with_lost(case, rounds)):
@@ -148,21 +150,13 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
         return _fitted(case, rounds, fits)
     if not case.carried.complete:
         return _unexplained(case, rounds, runs)
-    for reason, tries in _explanations(case, rounds):
-        more = fitting(case.body, tries, versions)
-        if more:
-            # A leader of another release is one that fits by chance, if the one expected has made a mistake.
-            other = reason.kind is ReasonKind.OTHER_RELEASE
-            wrong = _after_unknown(case, rounds, _eras(case)) if other else ()
-            return _accepted(Grade.EXPLAINABLE, case, more, reason, mistaken=wrong)
-    loosely = [run for run in runs if same_but_for_names(case.body, run.result)]
-    if loosely:
-        return _accepted(Grade.EXPLAINABLE, case, loosely, ARRAY_ORDER)
-    lists = declared_by(case.body)
-    chosen = [run for run in runs if same_but_for_choice(case.body, run.result, lists)]
-    if chosen:
-        return _accepted(Grade.EXPLAINABLE, case, chosen, EQUAL_CHOICE)
-    return _unexplained(case, rounds, runs)
+    found = explanation(_candidates(case, rounds, runs))
+    if found is None:
+        return _unexplained(case, rounds, runs)
+    # A leader of another release is one that fits by chance, if the one expected has made a mistake.
+    other = found.reason is not None and found.reason.kind is ReasonKind.OTHER_RELEASE
+    wrong = _after_unknown(case, rounds, _eras(case)) if other else ()
+    return _accepted(found.grade, case, found.runs, found.reason, mistaken=wrong)
 
 
 def _fitted(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> Judgement:
@@ -233,36 +227,38 @@ def _after_unknown(case: Case, rounds: tuple[ConnectRound, ...], eras: Iterable[
     return list(after_unknown(case.observed, _configured(rounds), eras, known_ms, case.observed.delay_ms))
 
 
-def _explanations(case: Case, rounds: tuple[ConnectRound, ...]) -> Iterator[tuple[Reason, Iterable[Run]]]:
-    """What else may be behind an answer that nothing carried gives, most likely first; each yields its runs.
-
-    Each changes one cause: with two, many a mistake would look right.
-    """
+def _candidates(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Iterator[Candidate[Run]]:
+    """What else may be behind an answer that nothing carried gives, most likely first. `runs`: of what was carried."""
     java = java_versions(case.settings)
+
+    def exactly(tries: Iterable[Run]) -> list[Run]:
+        return fitting(case.body, tries, java)
+
     if case.carried.uncounted:
-        yield UNSEEN_REBALANCES, runs_of(case, rounds[:1], recounted(case.carried.hypotheses), java)
+        yield Candidate(runs_of(case, rounds[:1], recounted(case.carried.hypotheses), java), exactly, UNSEEN_REBALANCES)
     guessed = hypotheses.guessed(case.carried.hypotheses, case.observed)
     if guessed:
         tries = runs_of(case, rounds[:1], guessed, java)
         if case.missing_generations:  # the rest of a delay that began unseen looks like a maximum
             unseen = _after_gap(case, rounds, case.carried.hypotheses)
             tries = chain(tries, runs_of(case, rounds[:1], unseen, java, both_syncs=True))
-        yield UNKNOWN_MAXIMUM, tries
-    yield (
-        other_release(case.settings.release),
-        runs_of(case, rounds[:1], _settled(case, case.carried.other_releases), java),
-    )
+        yield Candidate(tries, exactly, UNKNOWN_MAXIMUM)
+    others = _settled(case, case.carried.other_releases)
+    yield Candidate(runs_of(case, rounds[:1], others, java), exactly, other_release(case.settings.release))
     settled = _settled(case, case.carried.hypotheses)
-    yield CONFIG_BEHIND, runs_of(case, rounds[1:], settled, java)
+    yield Candidate(runs_of(case, rounds[1:], settled, java), exactly, CONFIG_BEHIND)
     known = reported_round(case) if case.missing_generations else None
     running = [one for one in settled if known is None or known.admits(one.memory, case.observed)]
-    yield CLOCKS_APART, runs_of(case, rounds[:1], running, java, clocks_apart=True)
-    yield REVIVED, runs_of(case, tuple(revived_rounds(case, rounds)), settled, java)
+    yield Candidate(runs_of(case, rounds[:1], running, java, clocks_apart=True), exactly, CLOCKS_APART)
+    yield Candidate(runs_of(case, tuple(revived_rounds(case, rounds)), settled, java), exactly, REVIVED)
     if case.missing_generations:
         unseen = _after_gap(case, rounds, [*case.carried.hypotheses, *guessed])
-        yield MISSING_GENERATIONS, runs_of(case, rounds, unseen, java, both_syncs=True)
-    # Last, because it takes away what a leader must place: with it many a mistake would look right.
-    yield CONFIG_FLAGGED, runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java)
+        yield Candidate(runs_of(case, rounds, unseen, java, both_syncs=True), exactly, MISSING_GENERATIONS)
+    # Behind all others, because it takes away what a leader must place: with it many a mistake would look right.
+    yield Candidate(runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java), exactly, CONFIG_FLAGGED)
+    lists = declared_by(case.body)
+    yield Candidate(runs, those(lambda run: same_but_for_names(case.body, run.result)), ARRAY_ORDER)
+    yield Candidate(runs, those(lambda run: same_but_for_choice(case.body, run.result, lists)), EQUAL_CHOICE)
 
 
 def _settled(case: Case, carried: Iterable[LeaderHypothesis]) -> list[LeaderHypothesis]:
