@@ -49,10 +49,13 @@ class Families:
         return self.histograms[metric.name].labels(*self._values(metric, labels))
 
     def remove(self, metric: Metric, *labels: str) -> None:
-        """Ends one series; scrapers see it end at once."""
+        """Ends one series, if it is there; scrapers see it end at once."""
         values = tuple(map(name, labels))
-        if metric.labels[:2] == _OF_GROUP:
-            self.of_group.get((values[0], values[1]), set()).discard((metric.name, values))
+        if self._goes_with_its_group(metric):
+            series = self.of_group.get((values[0], values[1]), set())
+            if (metric.name, values) not in series:
+                return  # the library looks at the environment before it finds that there is nothing to remove
+            series.discard((metric.name, values))
         self._drop(metric.name, values)
 
     def forget(self, group: GroupLabels) -> None:
@@ -62,9 +65,14 @@ class Families:
 
     def _values(self, metric: Metric, labels: tuple[str, ...]) -> tuple[str, ...]:
         values = tuple(map(name, labels))
-        if metric.labels[:2] == _OF_GROUP and metric not in (INCIDENT, INCIDENT_SINCE):
+        if self._goes_with_its_group(metric):
             self.of_group.setdefault((values[0], values[1]), set()).add((metric.name, values))
         return values
+
+    @staticmethod
+    def _goes_with_its_group(metric: Metric) -> bool:
+        """Whether `forget` ends its series: those of incidents end with the incident."""
+        return metric.labels[:2] == _OF_GROUP and metric not in (INCIDENT, INCIDENT_SINCE)
 
     def _drop(self, metric: str, values: tuple[str, ...]) -> None:
         family = self.gauges.get(metric) or self.counters[metric]

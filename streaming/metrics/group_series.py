@@ -194,6 +194,7 @@ class Groups:
         self._families.forget(key)
         known = self._known[key]
         known.left.clear()
+        known.tasks_shown = False
 
     def _show(self, key: GroupLabels) -> None:
         known = self._known[key]
@@ -234,7 +235,9 @@ class Groups:
             self._families.gauge(connect_metrics.DELAY_END, *key).set(known.delay_end_ms / 1000)
             if known.unassigned is not None:
                 self._families.gauge(connect_metrics.UNASSIGNED_TASKS, *key).set(known.unassigned)
-        show_tasks(self._families, key, known.tasks)
+        if known.tasks is not None or known.tasks_shown:
+            show_tasks(self._families, key, known.tasks)
+            known.tasks_shown = known.tasks is not None
 
     def _show_load(self, key: GroupLabels, worker: str, load: Load) -> None:
         self._families.gauge(connect_metrics.WORKER_CONNECTORS, *key, worker).set(load[0])

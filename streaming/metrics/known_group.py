@@ -22,7 +22,7 @@ STREAMS_STATES = ("NotReady",)
 class KnownGroup:
     """One group. `left`: workers that are no longer in it, since when; `epochs`: it is known to be a KIP-848 or Streams
     group; `streams`: it is known to be the latter. `counts`: tasks of its latest generation, where that is one of a
-    Streams group."""
+    Streams group; `tasks_shown`: they have series."""
 
     ignored: bool
     last: LastGeneration | None = None
@@ -39,6 +39,7 @@ class KnownGroup:
     epochs: bool = False
     streams: bool = False
     counts: TaskCounts | None = None
+    tasks_shown: bool = False
 
     def dead_before(self, moment_s: float) -> bool:
         """Whether nothing is to be told of it any more."""

@@ -65,10 +65,14 @@ class Series:
     def observe(self, results: Sequence[Result]) -> None:
         """One batch's results. A record that several groups tell of counts once."""
         undecodable: dict[object, UndecodableRecord] = {}
+        generations = [one for one in results if isinstance(one, Generation)]
+        newest = {(one.cluster, one.group): one.source for one in sorted(generations, key=_place)}
         for result in results:
             match result:
                 case Generation():
-                    self._generation(result)
+                    if newest[result.cluster, result.group] == result.source:
+                        self._latest(result)
+                    self._counted(result)
                 case Aftermath():
                     pass  # it adds nothing that is counted
                 case Standing():
@@ -91,7 +95,8 @@ class Series:
                 metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))
             ).inc()
 
-    def _generation(self, generation: Generation) -> None:
+    def _latest(self, generation: Generation) -> None:
+        """A gauge shows the newest generation alone: what a batch says of those before it was never to be seen."""
         connect, judged = generation.protocol_type == "connect", generation.verdict.pending_until_ms is None
         self._groups.latest(
             LastGeneration(
@@ -102,7 +107,9 @@ class Series:
             loads_of(generation) if connect else None,
             None if generation.streams is None else counted_tasks(streams_object(generation.streams)),
         )  # fmt: skip
-        if judged:
+
+    def _counted(self, generation: Generation) -> None:
+        if generation.verdict.pending_until_ms is None:
             group = self._groups.label(generation.cluster, generation.group)
             self._families.counter(metrics.GENERATIONS, generation.cluster, group, generation.verdict.grade.value).inc()
             cause = self._cause(generation.cause[0].kind if generation.cause else "unknown")
@@ -188,3 +195,8 @@ class Series:
             return "other"
         self._reasons.add(reason)
         return reason
+
+
+def _place(generation: Generation) -> tuple[int, int]:
+    """Which of a group's generations is the newest, as `LastGeneration` says it."""
+    return generation.incarnation, generation.source.offset

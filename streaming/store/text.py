@@ -42,6 +42,8 @@ def fitting(values: Sequence[Any], kind: str) -> list[Any]:
 
 def name(text: str, longest: int = LONGEST) -> str:
     """A name for an indexed column: itself where possible, else its beginning and a hash, still unique."""
+    if len(text) <= longest and text.isascii() and "\x00" not in text:
+        return text  # nearly every name, many times a record
     cleaned = clean(text)
     if cleaned == text and len(text) <= longest and len(text.encode()) <= longest:
         return text
