@@ -122,11 +122,11 @@ def due_ms(fold: Intake) -> int | None:
 
 def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
     """End what is over by then."""
-    known, settings = fold.envelope.restless, fold.settings
+    known = fold.envelope.restless
     open_now = {one.code for one in fold.open().values()} & CODES
     if not open_now:
         return
-    left = returns.outlived(known.returners, at_ms, times=settings.crash_loop_returns, window_ms=settings.crash_loop_ms)
+    left = returns.outlived(known.returners, at_ms, window_ms=fold.settings.crash_loop_ms)
     moment = fold.moment(at_ms, historic=historic)
     names = {_subject(name) for name in returns.looping(left)}
     over = tuple(

@@ -13,7 +13,7 @@ there at once, and members came back more than `most` times four times, then one
 Fewer prove nothing: each may have been restarted once, by a deployment.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.fold import departures
@@ -60,8 +60,8 @@ class Present:
 
     at_ms: int
     members: Sequence[MemberResult]
-    came: Collection[str]
-    gone: Collection[str]
+    came: Set[str]
+    gone: Set[str]
     silent_ms: int
     passed_ms: int
     alone: bool
@@ -86,26 +86,38 @@ def after(before: Returners, now: Present, *, times: int, window_ms: int) -> Ret
     if not (before or now.came):
         return before
     members = _by_name(now.members, before, now.came)
-    left = {name: _seen(one, now, members.get(name, [])) for name, one in before.items()}
+    unread_ms = _without_reader_ms(now) if now.gone else 0
+    left = {}
+    for name, one in outlived(before, now.at_ms, window_ms=window_ms).items():
+        # In a storm nearly all names are of members that neither this generation nor the one before had.
+        concerned = name in members or not now.gone.isdisjoint(one.members)
+        left[name] = _seen(one, now.gone, unread_ms, members.get(name, ())) if concerned else one
     for name, some in members.items():
         arrived = sum(1 for one in some if one.member_id in now.came)
-        if arrived and (name in left or len(left) < MOST_NAMES):
-            left[name] = _arrived(left.get(name), now, some, arrived)
-    return outlived(left, now.at_ms, times=times, window_ms=window_ms)
-
-
-def outlived(known: Returners, at_ms: int, *, times: int, window_ms: int) -> Returners:
-    """What is still remembered at this time."""
-    left = {}
-    for name, one in known.items():
-        if at_ms < one.came_ms + window_ms:
-            recent = tuple(each for each in one.times if at_ms < each[0] + window_ms)
-            left[name] = replace(one, times=recent, looping=one.looping or _loops(recent, one.most, times))
+        if not arrived:
+            continue
+        if name in left:
+            left[name] = _arrived(left[name], now, len(some), arrived, times)
+        elif len(left) < MOST_NAMES:
+            left[name] = Returner(members=_counts(some), most=len(some), came_ms=now.at_ms)
     return left
 
 
+def outlived(known: Returners, at_ms: int, *, window_ms: int) -> Returners:
+    """What is still remembered at this time."""
+    return {name: _recent(one, at_ms - window_ms) for name, one in known.items() if one.came_ms > at_ms - window_ms}
+
+
+def _recent(known: Returner, after_ms: int) -> Returner:
+    """Without what came back at this time or earlier."""
+    if not known.times or known.times[0][0] > after_ms:
+        return known
+    return replace(known, times=tuple(one for one in known.times if one[0] > after_ms))
+
+
 def _loops(recent: Sequence[tuple[int, int]], most: int, times: int) -> bool:
-    """Whether one of so many members has come back so often, and for some time already."""
+    """Whether one of so many members has come back so often, and for some time already. No time that passes makes it
+    true."""
     often = sum(count for _, count in recent) > (times - 1) * most
     return often and recent[-1][0] - recent[0][0] >= LASTS_MS
 
@@ -130,7 +142,7 @@ def _place(name: str) -> int:
     return ("instance", "", "client", "host").index(name.partition(" ")[0])
 
 
-def _by_name(members: Iterable[MemberResult], known: Returners, came: Collection[str]) -> dict[str, list[MemberResult]]:
+def _by_name(members: Iterable[MemberResult], known: Returners, came: Set[str]) -> dict[str, list[MemberResult]]:
     """The members of each name that is remembered, or that one of those who came has."""
     named = [(one, names_of(one)) for one in members]
     wanted = {*known, *(name for one, names in named if one.member_id in came for name in names)}
@@ -142,28 +154,22 @@ def _by_name(members: Iterable[MemberResult], known: Returners, came: Collection
     return found
 
 
-def _seen(before: Returner, now: Present, members: Sequence[MemberResult]) -> Returner:
-    """The name in a generation that has these members of it."""
-    lost = sum(count for member, count in before.members.items() if member in now.gone)
-    return replace(
-        before,
-        members=_counts(members) or before.members,
-        stopped_ms=before.stopped_ms + lost * _without_reader_ms(now),
-    )
+def _seen(before: Returner, gone: Set[str], unread_ms: int, members: Sequence[MemberResult]) -> Returner:
+    """The name in a generation that has these members of it. `unread_ms`: how long what others held had no reader."""
+    lost = sum(count for member, count in before.members.items() if member in gone)
+    return replace(before, members=_counts(members) or before.members, stopped_ms=before.stopped_ms + lost * unread_ms)
 
 
-def _arrived(before: Returner | None, now: Present, members: Sequence[MemberResult], arrived: int) -> Returner:
-    """The name after so many members came under it."""
-    there = len(members)
-    if before is None:
-        return Returner(members=_counts(members), most=there, came_ms=now.at_ms)
+def _arrived(before: Returner, now: Present, there: int, arrived: int, times: int) -> Returner:
+    """The name, of which so many are there, after so many came under it."""
     back = 0 if now.alone else arrived - max(there - before.most, 0)
-    times = before.times
-    if back > 0 and times and now.at_ms < times[-1][0] + STEP_MS:
-        times = (*times[:-1], (times[-1][0], times[-1][1] + back))
+    recent, most = before.times, max(before.most, there)
+    if back > 0 and recent and now.at_ms < recent[-1][0] + STEP_MS:
+        recent = (*recent[:-1], (recent[-1][0], recent[-1][1] + back))
     elif back > 0:
-        times = (*times, (now.at_ms, back))
-    return replace(before, most=max(before.most, there), times=times, came_ms=now.at_ms)
+        recent = (*recent, (now.at_ms, back))
+    looping = before.looping or (bool(recent) and _loops(recent, most, times))
+    return replace(before, most=most, times=recent, came_ms=now.at_ms, looping=looping)
 
 
 def _without_reader_ms(now: Present) -> int:
