@@ -52,8 +52,9 @@ def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
 
 
 def _with(fold: Intake, notice: Notice, codes: frozenset[str], source: Source, at_ms: int) -> Notice:
-    asked = codes & (notice.evaluated | {one.rule.code for one in notice.found})
-    if not asked:
+    broken = {one.rule.code for one in notice.found}
+    asked = codes & (notice.evaluated | broken)
+    if asked.isdisjoint(broken | fold.envelope.recurrences.keys()):
         return notice
     known = dict(fold.envelope.recurrences)
     added = list[Finding]()

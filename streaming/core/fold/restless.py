@@ -86,8 +86,7 @@ def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope
         announced=_announces(found),
         own_storm=any(one.title == REBALANCE_STORM.title for one in fold.registry.owner(body).rules),
     )
-    fold.envelope = replace(fold.envelope, restless=replace(fold.envelope.restless, there=None))
-    _look(fold, seen)
+    _look(fold, seen, there=None)
 
 
 def computed(fold: Intake, target: Generation) -> None:
@@ -105,9 +104,7 @@ def computed(fold: Intake, target: Generation) -> None:
         revoking=_revokes(target),
         targets=True,
     )
-    _look(fold, seen)
-    there = frozenset(one.member_id for one in target.members)
-    fold.envelope = replace(fold.envelope, restless=replace(fold.envelope.restless, there=there))
+    _look(fold, seen, there=frozenset(one.member_id for one in target.members))
 
 
 def due_ms(fold: Intake) -> int | None:
@@ -150,8 +147,8 @@ def _announces(generation: Generation | None) -> bool:
     return streams is not None and streams.next_rebalance_ms is not None
 
 
-def _look(fold: Intake, seen: _Seen) -> None:
-    """Remember the generation, and say what is found after it."""
+def _look(fold: Intake, seen: _Seen, *, there: frozenset[str] | None) -> None:
+    """Remember the generation, and say what is found after it. `there`: as `Restless` keeps it."""
     settings, known = fold.settings, fold.envelope.restless
     if known.life != fold.envelope.incarnation or seen.at_ms < known.at_ms - BACK_MS:
         known = Restless(life=fold.envelope.incarnation)
@@ -175,6 +172,7 @@ def _look(fold: Intake, seen: _Seen) -> None:
     known = replace(
         known,
         at_ms=seen.at_ms,
+        there=there,
         rounds=rounds.with_round(known.rounds, latest),
         returners=returns.after(
             known.returners, present, times=settings.crash_loop_returns, window_ms=settings.crash_loop_ms
