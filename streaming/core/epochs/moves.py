@@ -37,11 +37,14 @@ def unlike_before(operation: Operation[EpochGroup], twice: Collection[HeldUnit] 
 
 
 def _wrong(group: EpochGroup, was: MemberView, now: MemberView) -> Units:
-    if was.state is None or now.state is None or was.away or now.away or now.untold:
+    if was.state is None or now.state is None or was.away or now.untold:
         return NONE
+    if now.away:
+        return (now.assigned() ^ was.assigned()) | now.pending()
     wanted, wrong = now.wanted(), NONE
     if now.state is MemberState.UNREVOKED:
         wrong = (now.held() - was.held()) | (now.assigned() - wanted) | (now.assigned() & now.pending())
+        wrong |= was.assigned() - now.held()
     # A subscription that became smaller gives up what the target still names. Law 4 tells of who is at its target.
     if group.behind or group.unresolved(now) or group.arrived(now):
         return wrong

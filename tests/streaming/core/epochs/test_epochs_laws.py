@@ -183,6 +183,38 @@ def test_wrong_contents_of_who_revokes(held: Partitions, pending: Partitions) ->
     assert Law.UNLIKE_BEFORE in laws(revoking(held, pending))
 
 
+NOTHING_WANTED = (record(3, GroupEpoch(6)), record(7, Target(of()), "a"), record(6, AssignmentEpoch(6)))
+"""Member a is to give up all that it holds."""
+
+
+def test_what_a_member_has_to_give_up_does_not_vanish() -> None:
+    both = record(8, current(5, of(), MemberState.UNREVOKED, of(0, 1)), "a")
+    one = record(8, current(5, of(), MemberState.UNREVOKED, of(0)), "a")
+    assert moved(SOUND, *NOTHING_WANTED, both) == []
+    assert laws(moved(SOUND, *NOTHING_WANTED, one)) == [Law.UNLIKE_BEFORE]
+
+
+def test_what_a_member_has_given_up_is_gone_when_it_revokes_for_the_next_target() -> None:
+    first = take_all(SOUND, [*LEAVING, record(8, current(5, of(0), MemberState.UNREVOKED, of(1)), "a")], 2_000)
+    more = (record(3, GroupEpoch(7)), record(7, Target(of()), "a"), record(6, AssignmentEpoch(7)))
+    assert moved(first, *more, record(8, current(6, of(), MemberState.UNREVOKED, of(0)), "a")) == []
+
+
+def test_a_static_member_that_goes_away_keeps_what_it_was_assigned() -> None:
+    first = take_all(SOUND, [*LEAVING, record(8, current(5, of(0), MemberState.UNREVOKED, of(1)), "a")], 2_000)
+
+    def away(*numbers: int, pending: Partitions = ()) -> GroupRecord:
+        state = MemberState.UNREVOKED
+        held = Current(
+            epoch=STATIC_AWAY, previous_epoch=5, state=state, assigned=of(*numbers), pending_revocation=pending
+        )
+        return record(8, held, "a")
+
+    assert moved(first, away(0)) == []
+    for wrong in (away(), away(0, 7), away(0, pending=of(1))):
+        assert laws(moved(first, wrong)) == [Law.UNLIKE_BEFORE]
+
+
 def test_a_smaller_subscription_gives_up_what_the_target_names() -> None:
     asked = record(3, GroupEpoch(6))
     assert moved(SOUND, asked, record(8, current(5, of(0), MemberState.UNREVOKED, of(1)), "a")) == []
