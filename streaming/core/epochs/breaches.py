@@ -24,6 +24,8 @@ class Law(Enum):
     """A member is stable at the newest epoch and holds something else than its target."""
     PENDING_UNLIKE_STATE = auto()
     """A member has something to revoke though it should not, or nothing though it should."""
+    STATE_UNKNOWN = auto()
+    """A member is in a state that no known release has."""
     UNLIKE_BEFORE = auto()
     """A member lost what its target names, or gained something while it revokes."""
     UNRELEASED_HOLDS_ALL = auto()
@@ -48,7 +50,9 @@ class Law(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breach(TargetBreach):
-    """A law that is broken. `partitions` where some are concerned: of a Streams group, tasks."""
+    """A law that is broken. `partitions` where some are concerned: of a Streams group, tasks. `state`: the number of a
+    state that is not known."""
 
     law: Law
     partitions: Units = NONE
+    state: int | None = None

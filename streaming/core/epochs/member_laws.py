@@ -6,7 +6,7 @@ to which the group's `ahead_ms` is to be added. Source: docs/protocol/coordinato
 
 from collections.abc import Iterator
 
-from rebalance_monitor.schemas.group_values import MemberState
+from rebalance_monitor.schemas.group_values import MemberState, UnknownState
 from rebalance_monitor.streaming.core.epochs.breaches import Breach, Law
 from rebalance_monitor.streaming.core.epochs.group import EpochGroup, MemberView
 from rebalance_monitor.streaming.core.targets.breaches import Deadline
@@ -23,6 +23,7 @@ def breaches_of(group: EpochGroup, name: str, member: MemberView) -> Iterator[Br
     if not member.away:
         yield from stable_unlike_target(group, name, member)
         yield from pending_unlike_state(name, member)
+        yield from state_unknown(name, member)
         yield from unreleased_holds_all(group, name, member)
 
 
@@ -62,6 +63,12 @@ def pending_unlike_state(name: str, member: MemberView) -> Iterator[Breach]:
     pending = member.pending()
     if member.state is not None and (member.state is MemberState.UNREVOKED) != bool(pending):
         yield Breach(law=Law.PENDING_UNLIKE_STATE, member=name, partitions=pending)
+
+
+def state_unknown(name: str, member: MemberView) -> Iterator[Breach]:
+    """What a member in a state of a later release may hold, nobody knows. It is information, no fault."""
+    if member.current is not None and isinstance(member.current.state, UnknownState):
+        yield Breach(law=Law.STATE_UNKNOWN, member=name, state=member.current.state.code)
 
 
 def unreleased_holds_all(group: EpochGroup, name: str, member: MemberView) -> Iterator[Breach]:

@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.core.epochs.units import HeldUnit, Units, parti
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.moments import utc
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 from rebalance_monitor.streaming.core.targets.group import TopicPartition
 from rebalance_monitor.streaming.core.targets.published import MOST_PARTITIONS, NameOf, listed
 
@@ -29,6 +29,7 @@ RULE_OF: Mapping[Law, Rule] = {
     Law.PREVIOUS_AHEAD: catalogue.EPOCHS_FALL,
     Law.STABLE_UNLIKE_TARGET: catalogue.UNLIKE_TARGET,
     Law.PENDING_UNLIKE_STATE: catalogue.UNLIKE_STATE,
+    Law.STATE_UNKNOWN: catalogue.UNLIKE_STATE,
     Law.UNLIKE_BEFORE: catalogue.UNLIKE_STATE,
     Law.UNRELEASED_HOLDS_ALL: catalogue.WAITS_FOR_NOTHING,
     Law.STUCK_REVOKING: catalogue.STUCK_REVOKING,
@@ -45,6 +46,7 @@ STREAMS_RULE_OF: Mapping[Law, Rule] = {
     Law.PREVIOUS_AHEAD: tasks_catalogue.EPOCHS_FALL,
     Law.STABLE_UNLIKE_TARGET: tasks_catalogue.UNLIKE_TARGET,
     Law.PENDING_UNLIKE_STATE: tasks_catalogue.UNLIKE_STATE,
+    Law.STATE_UNKNOWN: tasks_catalogue.UNLIKE_STATE,
     Law.UNLIKE_BEFORE: tasks_catalogue.UNLIKE_STATE,
     Law.UNRELEASED_HOLDS_ALL: tasks_catalogue.WAITS_FOR_NOTHING,
     Law.STUCK_REVOKING: tasks_catalogue.STUCK_REVOKING,
@@ -121,7 +123,7 @@ def _findings(
     text, first = _text(group, breach, member, holders, name_of)
     yield Finding(
         rule=rule,
-        severity=rule.severity,
+        severity=Severity.INFO if breach.law is Law.STATE_UNKNOWN else rule.severity,
         certainty=certainty,
         subjects=(subject,),
         message=f"{'the group' if member is None else subject.id} {text}",
@@ -187,6 +189,8 @@ def _text(
             return f"is stable at epoch {epoch} and does not hold exactly its target: {partitions}", ""
         case Law.PENDING_UNLIKE_STATE:
             return f"is {state} with {len(breach.partitions)} {_things(group)} to give up", ""
+        case Law.STATE_UNKNOWN:
+            return f"is in state {breach.state}, which no known release has: what it holds is not judged", ""
         case Law.UNLIKE_BEFORE:
             return f"is {state} at epoch {epoch} and has not what follows from its record before: {partitions}", ""
         case Law.UNRELEASED_HOLDS_ALL:

@@ -125,8 +125,9 @@ def test_less_than_the_target_is_sound_while_a_new_target_is_due() -> None:
     assert laws(state_findings(group(epoch=6, a=(of(0), current(5, of(0, 1)))))) == [Law.STABLE_UNLIKE_TARGET]
 
 
-def test_a_state_nobody_knows_breaks_nothing() -> None:
-    assert state_findings(group(a=(of(0), current(5, (), UnknownState(7), of(3))))) == []
+def test_of_a_state_nobody_knows_only_its_number_is_told() -> None:
+    (found,) = state_findings(group(a=(of(0), current(5, (), UnknownState(7), of(3)))))
+    assert (found.law, found.member, found.state) == (Law.STATE_UNKNOWN, "a", 7)
 
 
 def test_epochs_that_go_back() -> None:
