@@ -231,7 +231,12 @@ def _storm(fold: Intake, known: Restless, seen: _Seen) -> Iterator[Finding]:
             severity=REBALANCE_STORM.severity,
             certainty=Certainty.LIKELY,
             subjects=(Subject("group", fold.group),),
-            message=f"{rounds.number(known.rounds)} generations within {rounds.SPAN_MS // 60_000} minutes, more than "
-            "members that came or went and partitions that changed hands explain",
+            message=f"{rounds.number(known.rounds)} generations within {_span_s(known, seen)} s, more than members that "
+            "came or went and partitions that changed hands explain",
             evidence=(Evidence(source=seen.source),),
         )
+
+
+def _span_s(known: Restless, seen: _Seen) -> int:
+    """Since the first of the rounds that are counted, in seconds begun."""
+    return (seen.at_ms - known.rounds[0].at_ms) // 1_000 + 1

@@ -269,6 +269,7 @@ def test_thousands_of_generations_within_a_minute_are_a_storm() -> None:
         pods.rebalance(after_ms=7)
     (storm,) = found(pods.story)
     assert (storm.code, storm.rule) == (STORM, "rebalance_storm")
+    assert storm.message.startswith("21 generations within 1 s, ")
 
 
 def test_thousands_of_generations_of_ever_other_members_are_a_storm() -> None:

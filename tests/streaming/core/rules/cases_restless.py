@@ -121,7 +121,7 @@ CASES: tuple[Case, ...] = (
         story=rounds_without_a_reason,
         severity=Severity.MEDIUM,
         subjects=(f"group {GROUP}",),
-        says="generations within 10 minutes",
+        says="generations within 41 s, more than members",
     ),
     NearMiss(code=STORM, exception="a rolling deployment", story=deployed_and_taken_back),
     NearMiss(code=STORM, exception="a group that is scaled every minute", story=scaled_every_minute),
