@@ -231,8 +231,8 @@ def _storm(fold: Intake, known: Restless, seen: _Seen) -> Iterator[Finding]:
             severity=REBALANCE_STORM.severity,
             certainty=Certainty.LIKELY,
             subjects=(Subject("group", fold.group),),
-            message=f"{rounds.number(known.rounds)} generations within {_span_s(known, seen)} s, more than members that "
-            "came or went and partitions that changed hands explain",
+            message=f"{rounds.number(known.rounds)} generations within {_span_s(known, seen)} s, more than members "
+            "that came or went and partitions that changed hands explain",
             evidence=(Evidence(source=seen.source),),
         )
 

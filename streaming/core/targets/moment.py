@@ -9,13 +9,14 @@ until a record of another moment comes, or the clock has gone on; then they are 
     10:00:00.900  8 m1                     the moment before is closed         target 7 is published
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
 from rebalance_monitor.streaming.core.reading.decoding import read_again
+from rebalance_monitor.streaming.core.targets.stated import StatedPart
 
 CLOSED_MS = 100
 """So long after a moment, by the clock, the coordinator has written everything of it, and it was read."""
@@ -39,6 +40,14 @@ def holed(rows: Sequence[Row]) -> bool:
     nothing else stands between its records: an offset that is missing there was one of them."""
     torn = any(later.offset != row.offset + 1 for row, later in pairwise(rows))
     return torn or any(isinstance(row.body, OtherGroup) and row.body.after_hole for row in rows)
+
+
+def torn_off(records: Iterable[GroupRecord], parts: Mapping[int, StatedPart]) -> bool:
+    """Whether the end of an operation is missing: it writes targets, and their epoch behind them. `parts`: what records
+    state, by their types."""
+    stated = [parts.get(one.type) for one in records if one.value is not None]
+    written = [part for part in stated if part in (StatedPart.TARGET, StatedPart.ASSIGNED)]
+    return bool(written) and written[-1] is StatedPart.TARGET
 
 
 def begins_another(begun: Sequence[Row], row: Row) -> bool:

@@ -18,7 +18,14 @@ from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.codec import dumps
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import MemberRow, OtherGroup, Row
-from rebalance_monitor.streaming.core.targets.moment import CLOSED_MS, begins_another, carried_on, record_of
+from rebalance_monitor.streaming.core.targets.moment import (
+    CLOSED_MS,
+    begins_another,
+    carried_on,
+    record_of,
+    records_of,
+    torn_off,
+)
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 from rebalance_monitor.streaming.core.targets.tally import Tally
 from rebalance_monitor.streaming.core.targets.timing import settled, shifted
@@ -74,7 +81,11 @@ class TargetsSession(Moments, Timed, Generic[S, T]):
     def closed_by(self, at_ms: int) -> Sequence[Output]:
         """The same where no record of that moment can come any more."""
         begun = self.state.begun
-        return self._closed() if begun and begun[0].timestamp_ms + CLOSED_MS <= at_ms else ()
+        if not begun or begun[0].timestamp_ms + CLOSED_MS > at_ms:
+            return ()
+        if at_ms == clocks.FOREVER_MS and torn_off(records_of(begun), self.state.view.parts()):
+            self.state = doubted(self.state, begun[0].timestamp_ms)
+        return self._closed()
 
     def take(self, row: Row) -> Sequence[Output]:
         """A record of the moment that was begun."""

@@ -85,3 +85,19 @@ def test_a_record_that_is_lost_behind_a_cut_accuses_nobody(capture: str) -> None
         lost = dice.randrange(first + 1, last)
         objects = told(capture, (*every[first:lost], *every[lost + 1 :]))
         assert not accusations(objects), (first, lost)
+
+
+def group_of(record: RawRecord) -> bytes:
+    """The group id in a key of any type."""
+    return record.key[4 : 4 + int.from_bytes(record.key[2:4], "big")] if record.key else b""
+
+
+@pytest.mark.parametrize("capture", NAMES)
+def test_a_history_that_ends_within_an_operation_accuses_nobody(capture: str) -> None:
+    """A batch of the coordinator is read in part: targets whose epoch is missing are in force for nobody."""
+    dice = Random(capture)
+    for group in sorted({group_of(one) for one in records(capture)}):
+        own = [one for one in records(capture) if group_of(one) == group]
+        within = [at for at in range(1, len(own)) if own[at].timestamp_ms == own[at - 1].timestamp_ms]
+        for end in within if EVERY_CUT else dice.sample(within, min(len(within), 8)):
+            assert not accusations(told(capture, own[:end])), (group, end)
