@@ -91,14 +91,9 @@ def after(before: Returners, now: Present, *, times: int, window_ms: int) -> Ret
     for name, one in outlived(before, now.at_ms, window_ms=window_ms).items():
         # In a storm nearly all names are of members that neither this generation nor the one before had.
         concerned = name in members or not now.gone.isdisjoint(one.members)
-        left[name] = _seen(one, now.gone, unread_ms, members.get(name, ())) if concerned else one
+        left[name] = _seen(one, now, unread_ms, members.get(name, ()), times) if concerned else one
     for name, some in members.items():
-        arrived = sum(1 for one in some if one.member_id in now.came)
-        if not arrived:
-            continue
-        if name in left:
-            left[name] = _arrived(left[name], now, len(some), arrived, times)
-        elif len(left) < MOST_NAMES:
+        if name not in left and len(left) < MOST_NAMES and _arrived(some, now):
             left[name] = Returner(members=_counts(some), most=len(some), came_ms=now.at_ms)
     return left
 
@@ -154,22 +149,32 @@ def _by_name(members: Iterable[MemberResult], known: Returners, came: Set[str]) 
     return found
 
 
-def _seen(before: Returner, gone: Set[str], unread_ms: int, members: Sequence[MemberResult]) -> Returner:
+def _seen(before: Returner, now: Present, unread_ms: int, members: Sequence[MemberResult], times: int) -> Returner:
     """The name in a generation that has these members of it. `unread_ms`: how long what others held had no reader."""
-    lost = sum(count for member, count in before.members.items() if member in gone)
-    return replace(before, members=_counts(members) or before.members, stopped_ms=before.stopped_ms + lost * unread_ms)
-
-
-def _arrived(before: Returner, now: Present, there: int, arrived: int, times: int) -> Returner:
-    """The name, of which so many are there, after so many came under it."""
+    lost = sum(count for member, count in before.members.items() if member in now.gone)
+    stopped_ms, counts = before.stopped_ms + lost * unread_ms, _counts(members) or before.members
+    arrived, there = _arrived(members, now), len(members)
+    if not arrived:
+        return replace(before, members=counts, stopped_ms=stopped_ms)
     back = 0 if now.alone else arrived - max(there - before.most, 0)
     recent, most = before.times, max(before.most, there)
     if back > 0 and recent and now.at_ms < recent[-1][0] + STEP_MS:
         recent = (*recent[:-1], (recent[-1][0], recent[-1][1] + back))
     elif back > 0:
         recent = (*recent, (now.at_ms, back))
-    looping = before.looping or (bool(recent) and _loops(recent, most, times))
-    return replace(before, most=most, times=recent, came_ms=now.at_ms, looping=looping)
+    return Returner(
+        members=counts,
+        most=most,
+        times=recent,
+        came_ms=now.at_ms,
+        stopped_ms=stopped_ms,
+        looping=before.looping or (bool(recent) and _loops(recent, most, times)),
+    )
+
+
+def _arrived(members: Iterable[MemberResult], now: Present) -> int:
+    """How many of them came with this generation."""
+    return sum(1 for one in members if one.member_id in now.came)
 
 
 def _without_reader_ms(now: Present) -> int:
