@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from rebalance_monitor.dashboards.places import PLACES
 from rebalance_monitor.streaming.config import load
 from tests.waiting import PATIENCE_S
 
@@ -168,9 +169,7 @@ def test_grafana_gets_every_value_that_its_provisioning_asks_for() -> None:
         "providers"
     ]
     folder = provider["options"]["path"]
-    assert {target for target in files if target.startswith(folder)} == {
-        f"{folder}/{file}.json" for file in ("fleet", "group", "connect", "rebalance", "health")
-    }
+    assert {target for target in files if target.startswith(folder)} == {f"{folder}/{place.file}" for place in PLACES}
 
 
 def test_image_is_installed_from_a_part_of_the_one_lock() -> None:

@@ -218,17 +218,23 @@ def test_a_blind_moment_inhibits_by_the_labels_that_mark_and_incident_share() ->
 
 
 @pytest.mark.skipif(AMTOOL is None, reason="no amtool: apt-get install prometheus-alertmanager")
-def test_alertmanager_takes_its_configuration_and_keeps_info_from_the_pager() -> None:
+def test_alertmanager_takes_its_configuration_and_only_what_pages_reaches_the_pager() -> None:
     assert AMTOOL
     file = str(ROOT / "conf" / "compose" / "alertmanager.yml")
     done = subprocess.run(
         [AMTOOL, "check-config", file], capture_output=True, text=True, check=False, timeout=PATIENCE_S
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    for severity, receiver in (("critical", "page"), ("warning", "page"), ("info", "report")):
+    for severity, receiver in (("critical", "page"), ("warning", "working-hours"), ("info", "report"), ("", "report")):
         route = [AMTOOL, "config", "routes", "test", f"--config.file={file}", f"severity={severity}"]
         asked = subprocess.run(route, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
         assert asked.stdout.strip() == receiver
+
+
+def test_a_warning_waits_until_working_hours() -> None:
+    (own,) = [one for one in alertmanager()["route"]["routes"] if one["receiver"] == "working-hours"]
+    assert own["active_time_intervals"] == ["working hours"]
+    assert {one["name"] for one in alertmanager()["time_intervals"]} == {"working hours"}
 
 
 @needs_promtool
