@@ -3,7 +3,7 @@
 from typing import Any
 
 from rebalance_monitor.dashboards import queries, shared, tables
-from rebalance_monitor.dashboards.frames import assembled, frame, label_values
+from rebalance_monitor.dashboards.frames import assembled, frame, several_clusters
 from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
 from rebalance_monitor.dashboards.places import FLEET as HERE
 from rebalance_monitor.dashboards.places import group_address
@@ -17,7 +17,7 @@ _NAMES = "{{cluster}} {{group}}"
 def fleet() -> Any:
     """The dashboard's model."""
     base = frame(HERE, "All watched Kafka clusters: open incidents and rebalances.", marks=tables.FLEET_SQL)
-    base = base.with_variable(label_values("cluster", metrics.READY, several=True))
+    base = several_clusters(base, metrics.READY)
     return assembled(base, [("What is wrong now", _harm()), ("Connect clusters", _connect()), ("Groups", _groups())])
 
 

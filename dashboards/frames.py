@@ -7,15 +7,16 @@ from grafana_foundation_sdk.builders import dashboard as dashboards
 from grafana_foundation_sdk.models.dashboard import (
     DashboardCursorSync,
     DashboardLinkType,
+    VariableHide,
     VariableRefresh,
     VariableSort,
 )
 
 from rebalance_monitor.dashboards import tables
 from rebalance_monitor.dashboards.panels import POSTGRES, PROMETHEUS, Panel, SqlQuery
-from rebalance_monitor.dashboards.places import PLACES, DashboardPlace
-from rebalance_monitor.dashboards.queries import series
-from rebalance_monitor.streaming.core.metrics import Metric
+from rebalance_monitor.dashboards.places import FIRST_CHOSEN, PLACES, SOURCES, DashboardPlace, navigation
+from rebalance_monitor.dashboards.queries import FLEET, series
+from rebalance_monitor.streaming.core.metrics import CLUSTER, Metric
 
 TAG = "rebalance-monitor"
 
@@ -32,10 +33,8 @@ def frame(place: DashboardPlace, description: str, *, marks: str = "") -> dashbo
         .timezone("browser")
         .tooltip(DashboardCursorSync.CROSSHAIR)
     )
-    for label, name, kind in (
-        ("Prometheus", "prometheus", "prometheus"),
-        ("PostgreSQL", "postgres", "grafana-postgresql-datasource"),
-    ):
+    labels, kinds = ("Prometheus", "PostgreSQL"), ("prometheus", "grafana-postgresql-datasource")
+    for label, name, kind in zip(labels, SOURCES, kinds, strict=True):
         base = base.with_variable(dashboards.DatasourceVariable(name).label(label).type(kind))
     for other in PLACES:
         if other is not place:
@@ -44,15 +43,15 @@ def frame(place: DashboardPlace, description: str, *, marks: str = "") -> dashbo
 
 
 def _link(here: DashboardPlace, there: DashboardPlace) -> dashboards.DashboardLink:
+    address, all_variables = navigation(here, there)
     return (
         dashboards.DashboardLink(there.title.removeprefix("Rebalances: "))
         .type(DashboardLinkType.LINK)
         .icon("dashboard")
         .tooltip(there.title)
-        .url(f"/d/{there.uid}")
+        .url(address)
         .keep_time(True)
-        # Several chosen clusters mean nothing to a dashboard that shows one group.
-        .include_vars(here.one_group or not there.one_group)
+        .include_vars(all_variables)
     )
 
 
@@ -69,16 +68,27 @@ def rebalances(sql: str) -> dashboards.AnnotationQuery:
     )
 
 
-def label_values(name: str, metric: Metric, *, scope: str = "", several: bool = False) -> dashboards.QueryVariable:
+def label_values(name: str, metric: Metric, *, scope: str = "") -> dashboards.QueryVariable:
     """A variable whose values are the values of the label of this name; `scope` chains it to earlier variables."""
-    query = f"label_values({series(metric, scope)}, {name})"
+    return _choice(_of_label(name, name, metric, scope), several=False)
+
+
+def several_clusters(base: dashboards.Dashboard, metric: Metric) -> dashboards.Dashboard:
+    """The dashboard with a choice of any number of clusters, and the first of them for links (`places.navigation`)."""
+    chosen = _choice(_of_label(CLUSTER, CLUSTER, metric, ""), several=True)
+    first = _choice(_of_label(FIRST_CHOSEN, CLUSTER, metric, FLEET), several=False)
+    return base.with_variable(chosen).with_variable(first.hide(VariableHide.HIDE_VARIABLE))
+
+
+def _of_label(name: str, label: str, metric: Metric, scope: str) -> dashboards.QueryVariable:
+    query = f"label_values({series(metric, scope)}, {label})"
     variable = _variable(name).datasource(PROMETHEUS).query({"query": query, "refId": name, "qryType": 1})
-    return _choice(variable.definition(query), several=several)
+    return variable.definition(query)
 
 
-def sql_values(name: str, sql: str, *, several: bool = False) -> dashboards.QueryVariable:
+def sql_values(name: str, sql: str) -> dashboards.QueryVariable:
     """A variable whose values are rows of the database."""
-    return _choice(_variable(name).datasource(POSTGRES).query(sql).definition(sql), several=several)
+    return _choice(_variable(name).datasource(POSTGRES).query(sql).definition(sql), several=False)
 
 
 def _variable(name: str) -> dashboards.QueryVariable:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rebalance_monitor.dashboards import post_mortem, queries, shared
-from rebalance_monitor.dashboards.frames import assembled, frame, label_values
+from rebalance_monitor.dashboards.frames import assembled, frame, several_clusters
 from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
 from rebalance_monitor.dashboards.places import HEALTH as HERE
 from rebalance_monitor.dashboards.queries import FLEET
@@ -18,7 +18,7 @@ def health() -> Any:
     base = frame(
         HERE, "Whether the monitor can be believed: while it is blind, silence about the groups means nothing."
     )
-    base = base.with_variable(label_values("cluster", metrics.READY, several=True))
+    base = several_clusters(base, metrics.READY)
     return assembled(
         base,
         [("Alive", _alive()), ("Reading", _reading()), ("What it missed", _missed()), ("Notifications", _telling())],

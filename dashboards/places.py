@@ -35,19 +35,33 @@ HEALTH = DashboardPlace(uid="rebalance-monitor-health", title="Rebalances: the m
 
 PLACES = (FLEET, GROUP, CONNECT, STREAMS, REBALANCE, HEALTH)
 
+SOURCES = ("prometheus", "postgres")
+"""The variables that every dashboard has: its data sources."""
+FIRST_CHOSEN = "first"
+"""A hidden variable where several clusters can be chosen: the first of them."""
+_SOURCES = "&".join(f"${{{name}:queryparam}}" for name in SOURCES)
 
-def address(place: DashboardPlace, *columns: str) -> str:
-    """Of a dashboard, with variables from the columns of the row that was clicked."""
-    given = "&".join(f"var-{column}=${{__data.fields.{column}}}" for column in columns)
-    return f"/d/{place.uid}?{given}" if given else f"/d/{place.uid}"
+
+def navigation(here: DashboardPlace, there: DashboardPlace) -> tuple[str, bool]:
+    """The address by which one dashboard leads to another, and whether Grafana adds all variables to it.
+
+    Several chosen clusters mean nothing to a dashboard that shows one group: it is given the first of them.
+    """
+    if here.one_group or not there.one_group:
+        return f"/d/{there.uid}", True
+    return f"/d/{there.uid}?var-cluster=${{{FIRST_CHOSEN}:percentencode}}&{_SOURCES}", False
 
 
 def group_address() -> str:
     """Of the group that the row names."""
-    return address(GROUP, "cluster", "group")
+    return _of_row(GROUP, "var-cluster=${__data.fields.cluster}&var-group=${__data.fields.group}")
 
 
 def rebalance_address() -> str:
     """Of the rebalance that the row names, in a table of one group: cluster and group are the dashboard's own."""
-    mine = "var-cluster=${cluster}&var-group=${group}"
-    return f"/d/{REBALANCE.uid}?{mine}&var-rebalance=${{__data.fields.rebalance}}&${{__url_time_range}}"
+    mine = "${cluster:queryparam}&${group:queryparam}"
+    return _of_row(REBALANCE, f"{mine}&var-rebalance=${{__data.fields.rebalance}}")
+
+
+def _of_row(place: DashboardPlace, variables: str) -> str:
+    return f"/d/{place.uid}?{variables}&{_SOURCES}&${{__url_time_range}}"

@@ -91,9 +91,44 @@ def test_every_declared_series_is_shown_somewhere() -> None:
 @pytest.mark.parametrize("file", FILES)
 def test_links_lead_both_ways_and_to_nothing_else(file: str) -> None:
     dashboard = json.loads(RENDERED[file])
-    assert {link["url"] for link in dashboard["links"]} == {f"/d/{place.uid}" for place in PLACES if place.file != file}
+    assert {link["url"].partition("?")[0] for link in dashboard["links"]} == {
+        f"/d/{place.uid}" for place in PLACES if place.file != file
+    }
     known = {place.uid for place in PLACES}
     assert set(re.findall(r'/d/([^?"\\]+)', RENDERED[file])) <= known
+
+
+def links(model: Any) -> Iterator[dict[str, Any]]:
+    """Every link of a dashboard: its navigation, and those of the cells of its tables."""
+    match model:
+        case dict():
+            if str(model.get("url", "")).startswith("/d/"):
+                yield model
+            for value in model.values():
+                yield from links(value)
+        case list():
+            for value in model:
+                yield from links(value)
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_link_keeps_the_time_and_the_variables_that_both_dashboards_have(file: str) -> None:
+    variables = {
+        json.loads(RENDERED[place.file])["uid"]: {
+            one["name"] for one in json.loads(RENDERED[place.file])["templating"]["list"]
+        }
+        for place in PLACES
+    }
+    dashboard = json.loads(RENDERED[file])
+    for link in links(dashboard):
+        there = re.findall(r"/d/([^?]+)", link["url"])[0]
+        shared = variables[dashboard["uid"]] & variables[there]
+        if link.get("includeVars"):
+            assert link["keepTime"]
+            continue
+        given = set(re.findall(r"[?&](?:var-(?=\w+=)|\$\{(?=\w+:queryparam\}))(\w+)", link["url"]))
+        assert shared <= given <= variables[there]
+        assert link.get("keepTime") or link["url"].endswith("&${__url_time_range}")
 
 
 @pytest.mark.parametrize("file", FILES)
