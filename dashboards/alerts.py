@@ -11,7 +11,7 @@ from typing import Any
 
 from rebalance_monitor.dashboards.alert import Alert
 from rebalance_monitor.dashboards.cluster_label import renamed_rules
-from rebalance_monitor.dashboards.incident_alerts import incident_rule, recorded, titles
+from rebalance_monitor.dashboards.incident_alerts import OF_THE_MONITOR, incident_rule, recorded, recorded_page, titles
 from rebalance_monitor.dashboards.monitor_alerts import monitor_alerts
 from rebalance_monitor.dashboards.queries import aggregated, series
 from rebalance_monitor.streaming.core import metrics
@@ -44,12 +44,15 @@ def alerts() -> tuple[Alert, ...]:
 
 
 def rule_file(addresses: Addresses | None = None, cluster_label: str = CLUSTER) -> dict[str, Any]:
-    """The rule file as Prometheus reads it."""
-    where = Addresses() if addresses is None else addresses
+    """The rule file as Prometheus reads it. Without `addresses` links lead to the page that the monitor names."""
+    where = Addresses(OF_THE_MONITOR) if addresses is None else addresses
     incidents = [incident_rule(title, where) for title in titles()]
     groups = {
         "groups": [
-            {"name": "rebalance-incidents", "rules": [recorded(), _rule(while_blind(), where), *incidents]},
+            {
+                "name": "rebalance-incidents",
+                "rules": [recorded_page(), recorded(), _rule(while_blind(), where), *incidents],
+            },
             {"name": "rebalance-monitor", "rules": [_rule(alert, where) for alert in monitor_alerts()]},
         ]
     }

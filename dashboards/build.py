@@ -13,10 +13,10 @@ from rebalance_monitor.dashboards import tables
 from rebalance_monitor.dashboards.alerts import prometheus_rule, rule_file
 from rebalance_monitor.dashboards.cluster_label import renamed_dashboard
 from rebalance_monitor.dashboards.frames import rebalances
+from rebalance_monitor.dashboards.incident_alerts import OF_THE_MONITOR
 from rebalance_monitor.dashboards.runbooks import pages
 from rebalance_monitor.dashboards.shelf import SHELF
 from rebalance_monitor.streaming.core.metrics import CLUSTER, label_problem
-from rebalance_monitor.streaming.core.model.settings import PUBLIC_URL
 from rebalance_monitor.streaming.core.runbooks import Addresses
 
 GENERATED = Path(__file__).parent / "generated"
@@ -51,7 +51,7 @@ def cluster_label(text: str) -> str:
     return text
 
 
-PUBLIC_URL_HELP = "the monitor's page as people reach it, as page.public_url says (default: %(default)s)"
+PUBLIC_URL_HELP = "the monitor's page as people reach it (default: what the monitor itself says, page.public_url)"
 RUNBOOKS_HELP = "where a published copy of docs/runbooks is (default: the page's own /runbook)"
 CLUSTER_LABEL_HELP = "the label that names the Kafka cluster, as metrics.cluster_label says (default: %(default)s)"
 
@@ -62,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
     parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")
     parser.add_argument("--docs", type=Path, default=DOCS, metavar="DIR", help="where runbooks and rules.md are or go")
-    parser.add_argument("--public-url", default=PUBLIC_URL, metavar="URL", help=PUBLIC_URL_HELP)
+    parser.add_argument("--public-url", default=OF_THE_MONITOR, metavar="URL", help=PUBLIC_URL_HELP)
     parser.add_argument("--runbooks", default=None, metavar="URL", help=RUNBOOKS_HELP)
     parser.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")

@@ -9,13 +9,20 @@ at once. While the monitor is gone (`queries.gone`), the series goes on as it wa
 
 from typing import Any
 
-from rebalance_monitor.dashboards.queries import gone, series
+from rebalance_monitor.dashboards.queries import REMEMBERED, gone, series
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.metrics import CLUSTER
+from rebalance_monitor.streaming.core.model.settings import PUBLIC_URL
 from rebalance_monitor.streaming.core.runbooks import Addresses, alert_name, headline, next_step
 
 RECORDED = "rebalance_monitor:incident"
+_PAGE = "rebalance_monitor:page"
+OF_THE_MONITOR = (
+    f"{{{{ with printf `{_PAGE}{{{CLUSTER}=%q}}` $labels.{CLUSTER} | query }}}}{{{{ . | first | label `page` }}}}"
+    f"{{{{ else }}}}{PUBLIC_URL}{{{{ end }}}}"
+)
+"""A template: the page of the monitor that watches the alert's cluster, as it is reached (`page.public_url`)."""
 _SURVIVES_RESTART = "15m"
 _LABELS = ", ".join(metrics.INCIDENT.labels)
 _OF_INCIDENT = tuple(label for label in metrics.INCIDENT_SINCE.labels if label in metrics.INCIDENT.labels)
@@ -26,6 +33,16 @@ def recorded() -> dict[str, Any]:
     seen = series(metrics.INCIDENT, 'path="prometheus"')
     now = f"max by ({_LABELS}) (last_over_time({seen}[{_SURVIVES_RESTART}])) == 1"
     return {"record": RECORDED, "expr": f"({now}) or on ({_LABELS}) ({RECORDED} and on ({CLUSTER}) {gone()})"}
+
+
+def recorded_page() -> dict[str, Any]:
+    """The recording rule by which alerts find the page; of a monitor that is gone the page that it had."""
+    by = f"max by ({CLUSTER}, page)"
+    before = f"last_over_time({series(metrics.BUILD_INFO)}[{REMEMBERED}])"
+    return {
+        "record": _PAGE,
+        "expr": f"{by} ({series(metrics.BUILD_INFO)}) or on ({CLUSTER}) {by} ({before})",
+    }
 
 
 def titles() -> tuple[str, ...]:

@@ -66,6 +66,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         clusters=[cluster.name for cluster in settings.clusters],
         path=settings.alerting.path,
         version=package_version(),
+        page=settings.page.reached_at.rstrip("/"),
         limits=telling.limits(settings),
         windows=windows,
         cluster_label=settings.metrics.cluster_label,

@@ -21,8 +21,8 @@ _FAST_TO_SLOW_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800
 BUILD_INFO = Metric(
     name="rebalance_monitor_build_info",
     kind="info",
-    help="Constant 1; the labels say which version runs.",
-    labels=("version",),
+    help="Constant 1; the labels say which version runs, and page the address of its page as people reach it.",
+    labels=("cluster", "version", "page"),
 )
 
 # -- what the monitor sees ---------------------------------------------------------------------------------------

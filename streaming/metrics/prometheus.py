@@ -88,6 +88,7 @@ class Exporter:
         clusters: Iterable[str] = (),
         path: str = "prometheus",
         version: str = "",
+        page: str = "",
         clock_s: Callable[[], float] = time.monotonic,
         now_s: Callable[[], float] = time.time,
         limits: SeriesLimits | None = None,
@@ -114,7 +115,7 @@ class Exporter:
         self._parts: dict[str, str] = {}
         self._gaps: dict[str, dict[str, str]] = {}
         self._lagging: dict[str, frozenset[str]] = {}
-        self._families.gauge(metrics.BUILD_INFO, version).set(1)
+        self._families.gauge(metrics.BUILD_INFO, self._cluster, version, page).set(1)
         for cluster in named:
             self.set_health(cluster, "nothing was read yet")
             self._families.gauge(metrics.BLIND, cluster).set(0)

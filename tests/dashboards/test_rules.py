@@ -148,10 +148,51 @@ def test_an_alert_speaks_of_its_own_incident_and_of_no_other_of_the_same_rule(tm
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@needs_promtool
+def test_links_lead_to_the_page_of_the_monitor_that_watches_the_cluster(tmp_path: Path) -> None:
+    """Without building the rules anew: the monitor says where its page is, also when it is gone."""
+    (tmp_path / "alerts.yml").write_text(render()["alerts.yml"], encoding="utf-8")
+    own = 'group="g", team="", worker="", connector="", rule="imbalance", severity="info", path="prometheus"'
+    pages = {"c": "https://kafka.example/monitor", "d": "http://10.0.0.7:9471", "none": "http://127.0.0.1:9471"}
+    series = [{"series": f'rebalance_monitor_incident{{cluster="{one}", {own}}}', "values": "1x9"} for one in pages]
+    series += [
+        {
+            "series": f'rebalance_monitor_build_info{{cluster="{one}", version="1", page="{pages[one]}"}}',
+            "values": given,
+        }
+        for one, given in (("c", "1x9"), ("d", "1x2 _x7"))
+    ]
+    alerts = [
+        {
+            "exp_labels": {
+                "cluster": one, "group": "g", "rule": "imbalance", "severity": "info", "path": "prometheus"
+            },
+            "exp_annotations": {
+                "summary": f"{headline('imbalance')} Group g of {one}",
+                "description": "",
+                "next_step": next_step("imbalance"),
+                "group_url": f"{page}/group?cluster={one}&group=g",
+                "runbook_url": f"{page}/runbook?rule=imbalance",
+            },
+        }
+        for one, page in pages.items()
+    ]  # fmt: skip
+    test = {
+        "interval": "1m",
+        "input_series": series,
+        "alert_rule_test": [{"eval_time": "9m", "alertname": alert_name("imbalance"), "exp_alerts": alerts}],
+    }
+    document = {"rule_files": ["alerts.yml"], "evaluation_interval": "1m", "tests": [test]}
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    done = promtool("test", "rules", str(tmp_path / "test.yml"))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_rule_file_says_nothing_three_times() -> None:
     """One short rule for each title; the only long expression is recorded once."""
     (group, _) = rule_file()["groups"]
     own = [rule for rule in group["rules"] if rule.get("alert", WHILE_BLIND) != WHILE_BLIND]
+    assert len(group["rules"]) == len(own) + 3
     assert len(own) == len({rule.title for rule in RULES})
     assert all(len(rule["expr"]) < 100 for rule in own)
     assert all("{{ if eq" not in text for rule in own for text in rule["annotations"].values())

@@ -88,6 +88,7 @@ def _exporter() -> Exporter:
         0,
         clusters=["c"],
         version="0.1.0",
+        page="http://127.0.0.1:9471",
         clock_s=lambda: now_ms / 1000,
         now_s=lambda: now_ms / 1000,
         limits=SeriesLimits(ignored_groups=("console-consumer-*",), team=teams({"c": OWNED})),
