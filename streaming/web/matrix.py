@@ -5,6 +5,7 @@ orders-0   ●                     held
 orders-1            ○            should be there, and nobody has it
 orders-2   ▲                     held, and should not be there
 orders-3   ‼        ‼            in two hands
+orders-4   ✕                     held, and its last status is FAILED
 """
 
 from collections import Counter, defaultdict
@@ -24,7 +25,9 @@ MARKS = {
     "wrong": ("▲", "held, should not be here"),
     "twice": ("‼", "held, and elsewhere too"),
     "due": ("○", "should be here, not held"),
+    "failed": ("✕", "held, and its last status is FAILED"),
 }
+_FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +125,7 @@ def matrix(generation: Object, jobs: Sequence[Object] = (), *, most_cells: int =
     found, stated = _from_generation(generation, names), _from_jobs(jobs)
     # What the jobs say follows a record some seconds later, and stays as it was where the record moved nothing. Until
     # one of them has the record's generation, the record alone says who holds what.
-    if any(one["generation"] >= generation["generation"] for one in jobs):
+    if any(_moment(one) >= _moment(generation) for one in jobs):
         found = stated
     else:
         _note_what_lasts(found, stated)
@@ -133,6 +136,11 @@ def matrix(generation: Object, jobs: Sequence[Object] = (), *, most_cells: int =
         shown = tuple(troubled[:MOST_TROUBLED])
         return Matrix(tuple(workers), shown, totals, tuple(_sums(found)), len(troubled) - len(shown))
     return Matrix(tuple(workers), tuple(_lines(found, workers)), totals)
+
+
+def _moment(document: Object) -> tuple[int, int]:
+    """Generations are counted anew in each life of a group id."""
+    return document["incarnation"], document["generation"]
 
 
 def share_names(share: Object | None) -> list[str]:
@@ -169,12 +177,14 @@ def _from_jobs(jobs: Iterable[Object]) -> dict[str, _Job]:
 
 
 def _note_what_lasts(found: Mapping[str, _Job], stated: Mapping[str, _Job]) -> None:
-    """What statuses said of a job holds until its holders change."""
+    """What statuses said of a job holds until its holders change, and FAILED until another status comes."""
     for name, job in found.items():
         before = stated.get(name)
-        if before is not None and sorted(before.holders) == sorted(job.holders):
-            job.state = before.state
-            job.note = job.note or (before.note if before.note in _OF_STATUSES else "")
+        if before is None:
+            continue
+        stays = sorted(before.holders) == sorted(job.holders)
+        job.state = before.state if stays or before.state == _FAILED else ""
+        job.note = job.note or (before.note if stays and before.note in _OF_STATUSES else "")
 
 
 def _from_generation(generation: Object, names: Mapping[str, str]) -> dict[str, _Job]:
@@ -216,7 +226,8 @@ def _cell(job: _Job, worker: str) -> Cell:
     kind = ""
     if worker in job.holders:
         wrong = job.judged and job.expected != worker
-        kind = "twice" if len(job.holders) > 1 else "wrong" if wrong else "held"
+        alone = "failed" if job.state == _FAILED else "wrong" if wrong else "held"
+        kind = "twice" if len(job.holders) > 1 else alone
     elif job.judged and job.expected == worker:
         kind = "due"
     return Cell(kind, *MARKS[kind]) if kind else EMPTY

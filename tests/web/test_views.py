@@ -160,10 +160,17 @@ def test_the_matrix_marks_what_differs() -> None:
     assert table.totals == (2, 2)
 
 
-def job(name: str, *assigned: str, agreement: str = "ok", generation: int = 7, state: str = "RUNNING") -> Any:
+def job(
+    name: str,
+    *assigned: str,
+    agreement: str = "ok",
+    generation: int = 7,
+    state: str = "RUNNING",
+    incarnation: int = 0,
+) -> Any:
     return {
         "subject": {"type": "task", "id": name}, "assigned": list(assigned), "expected": "w1:8083", "judged": True,
-        "agreement": agreement, "generation": generation,
+        "agreement": agreement, "generation": generation, "incarnation": incarnation,
         "running": {"state": state, "worker": "w1:8083", "generation": 7, "at_ms": 1},
     }  # fmt: skip
 
@@ -186,8 +193,36 @@ def test_a_failed_task_is_shown_as_failed_after_generations_that_moved_nothing()
 
 
 def test_what_was_said_of_a_job_that_has_moved_since_is_not_shown() -> None:
-    rows = [job("a-0", "w2:8083", generation=4, state="FAILED", agreement="failed")]
+    rows = [job("a-0", "w2:8083", generation=4, state="PAUSED", agreement="elsewhere")]
     assert {line.note for line in matrix(document(members=(builders.member(1),)), rows).lines} == {""}
+
+
+@given(
+    generation=st.integers(0, 12),
+    incarnation=st.integers(0, 2),
+    holder=st.sampled_from(["w1:8083", "w2:8083"]),
+    others=st.lists(st.integers(0, 12), max_size=3),
+    most_cells=st.sampled_from([0, 2_000]),
+)
+def test_a_failed_task_is_never_shown_as_well(
+    generation: int, incarnation: int, holder: str, others: list[int], most_cells: int
+) -> None:
+    """Whatever generation the rows stand at: until another status comes, FAILED is the last that is known."""
+    rows = [job("a-0", holder, generation=generation, incarnation=incarnation, state="FAILED", agreement="failed")]
+    rows += [job(f"b-{n}", "w1:8083", generation=at) for n, at in enumerate(others)]
+    table = matrix(document(members=(builders.member(1),), incarnation=1), rows, most_cells=most_cells)
+    (line,) = [line for line in table.lines if line.name == "a-0"]
+    assert (line.trouble, "failed" in line.note) == (True, True)
+    assert "held" not in {cell.kind for cell in line.cells}
+
+
+def test_rows_of_a_former_life_of_the_group_do_not_say_who_holds_what() -> None:
+    rows = [job("a-0", "w2:8083", generation=24), job("gone-0", "w2:8083", generation=24)]
+    table = matrix(document(members=(builders.member(1),), incarnation=1, generation=2), rows)
+    assert [(line.name, line.holders) for line in table.lines] == [
+        ("a (connector)", ("w1:8083",)),
+        ("a-0", ("w1:8083",)),
+    ]
 
 
 @given(st.sampled_from(["ok", "failed", "unexpected", "elsewhere", "not_started"]), st.integers(0, 6))
