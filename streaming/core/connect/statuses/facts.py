@@ -84,6 +84,11 @@ class JobFacts:
     ended: End | None = None
     told_ms: int = 0
 
+    @property
+    def nobodys(self) -> bool:
+        """Whether nobody knows the job any more."""
+        return not self.holders and not self.claims and self.shown is None
+
     def ended_by(self, worker: str, *, before: int) -> bool:
         """Whether the last that this worker wrote of the job is, as far as is known, that it ended, in a generation
         before this one."""

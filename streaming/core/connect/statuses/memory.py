@@ -141,7 +141,8 @@ class Timeline:
 
     Everything up to `told_ms` is told: what comes with an older time is late. `settled` are the last generations after
     their last word. `named`: the newest generation that a told status states; `overdue`: the newest one whose record
-    was read after a status that states it, so the group's records are read late.
+    was read after a status that states it, so the group's records are read late. `stands`: the last generation with
+    members, at which connectors and tasks stand; -1 before the first one that is known in this life of the group.
     """
 
     sightings: tuple[Sighting, ...] = ()
@@ -178,3 +179,4 @@ class Timeline:
     settled: tuple[Settled, ...] = ()
     named: int = -1
     overdue: int = -1
+    stands: int = -1

@@ -267,7 +267,7 @@ class _Teller:
         work.following = next(self._coming, None)
         if step.incarnation != work.incarnation:
             work.forget()
-            work.incarnation = step.incarnation
+            work.incarnation, work.stands = step.incarnation, -1
             work.named = work.overdue = -1
         work.at_ms, work.record = step.at_ms, step.source
         if step.over:
@@ -296,6 +296,10 @@ class _Teller:
         if work.holes_ms:
             fresh = (worker for worker in step.joined if worker not in step.claimed)
             work.joined_ms.update(dict.fromkeys(fresh, step.at_ms))
+        first, work.stands = work.stands < 0, step.generation
+        if first:  # what came before the first generation that is known stands at that one
+            for job, facts in list(work.jobs.items()):
+                work.change(job, facts)
         for worker, lost in step.lost.items():
             for job in lost:
                 facts = work.facts(job)

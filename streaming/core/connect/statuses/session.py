@@ -29,6 +29,17 @@ class Open:
     historic: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A job as it was changed last, whatever comes later in the same call. `known`: a generation with members was."""
+
+    facts: JobFacts
+    incarnation: int
+    generation: int
+    judged: bool
+    known: bool
+
+
 class Work:
     """Everything of a `Timeline`, to be changed in place; `frozen` gives it back."""
 
@@ -61,7 +72,9 @@ class Work:
         self.offsets = Offsets(timeline.offsets, timeline.recorded, timeline.incarnation)
         self.carry_ms, self.downgraded = timeline.carry_ms, timeline.downgraded
         self.historic = False
-        self.touched: set[JobKey] = set()
+        self.stands = timeline.stands
+        self.before = timeline.jobs
+        self.touched: dict[JobKey, Standing] = {}
         self.outputs: list[Output] = []
 
     def frozen(self) -> Timeline:
@@ -101,6 +114,7 @@ class Work:
             settled=tuple(self.settled),
             named=self.named,
             overdue=self.overdue,
+            stands=self.stands,
         )
 
     def facts(self, job: JobKey) -> JobFacts:
@@ -116,8 +130,15 @@ class Work:
         return any(step.generation == generation for step in self.recorded)
 
     def change(self, job: JobKey, facts: JobFacts) -> None:
-        self.jobs.put(job, facts)
-        self.touched.add(job)
+        """What is known of a job now. One that nobody knows any more is forgotten, as soon as a generation is known at
+        which it stood; one that no call before has told of, at once."""
+        known = self.stands >= 0
+        generation = self.stands if known else self.generation
+        self.touched[job] = Standing(facts, self.incarnation, generation, self.judged, known)
+        if facts.nobodys and (known or job not in self.before):
+            self.jobs.drop(job)
+        else:
+            self.jobs.put(job, facts)
 
     def moment(self, at_ms: int, generation: int | None = None) -> Moment:
         """A moment of the timeline, which runs behind the group."""
@@ -150,7 +171,9 @@ class Work:
     def forget(self) -> None:
         """A new life of the group id, or nobody left in it: who runs what begins anew."""
         for job, facts in list(self.jobs.items()):
-            self.change(job, replace(facts, holders=(), since=-1, since_ms=0, expected=None, claims=()))
+            held = replace(facts, holders=(), since=-1, since_ms=0, expected=None, claims=())
+            if held != facts:
+                self.change(job, held)
         self.members.clear()
         self.joined_ms.clear()
         self.downgraded = -1

@@ -11,40 +11,39 @@ unknown       held, and the status topic has never told of it
 """
 
 from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, RUNNING, JobFacts, JobKey
-from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.connect.statuses.session import Standing, Work
 from rebalance_monitor.streaming.core.model.results import JobState
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 
 def states(work: Work) -> None:
-    """Publish every job that this call touched, as it stands now; forget jobs that nobody knows any more."""
-    for job in sorted(work.touched):
-        facts = work.facts(job)
-        gone = not facts.holders and not facts.claims and facts.shown is None
-        work.outputs.append(_state(work, job, facts, gone=gone))
-        if gone:
-            work.jobs.drop(job)
+    """Publish every job that this call touched, as it stands now. What came and went before a generation was known was
+    never published."""
+    for job, standing in sorted(work.touched.items()):
+        if not standing.facts.nobodys or standing.known or job in work.before:
+            work.outputs.append(_state(work, job, standing))
     work.touched.clear()
 
 
-def _state(work: Work, job: JobKey, facts: JobFacts, *, gone: bool) -> JobState:
+def _state(work: Work, job: JobKey, standing: Standing) -> JobState:
+    facts, judged, gone = standing.facts, standing.judged, standing.facts.nobodys
     shown = facts.shown
     expected = facts.expected or (facts.holders[0] if len(facts.holders) == 1 else None)
     return JobState(
         cluster=work.settings.name,
         group=work.group,
         job=subject_of(job),
-        incarnation=work.incarnation,
-        generation=work.generation,
+        incarnation=standing.incarnation,
+        generation=standing.generation,
         assigned=facts.holders,
-        expected=(None if expected == NOWHERE else expected) if work.judged else None,
-        judged=work.judged,
+        expected=(None if expected == NOWHERE else expected) if judged else None,
+        judged=judged,
         state=shown.state if shown is not None else None,
         running=shown.worker if shown is not None else None,
         running_generation=shown.generation if shown is not None else None,
         running_at_ms=shown.at_ms if shown is not None else None,
         since_ms=facts.since_ms,
-        agreement="gone" if gone else agreement(facts, judged=work.judged),
+        agreement="gone" if gone else agreement(facts, judged=judged),
         gone=gone,
     )
 
