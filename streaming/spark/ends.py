@@ -19,6 +19,10 @@ class ClusterError(Exception):
     """The cluster gave no usable answer; the text says why."""
 
 
+class AccessRefused(ClusterError):
+    """The cluster answered and let us not in: another try with the same configuration ends the same way."""
+
+
 class ClientRefused(Exception):
     """A property of the client is wrong; the text names it."""
 
@@ -63,6 +67,7 @@ class KafkaView:
         from confluent_kafka.admin import AdminClient
 
         self._said: str | None = None
+        self._refused = False
         # librdkafka writes broken connections to stderr by itself; they are reported through the status instead.
         settings = {"client.id": "rebalance-monitor", "log_level": "0", "error_cb": self._note, **client}
         try:
@@ -73,6 +78,7 @@ class KafkaView:
     def _note(self, error: Any) -> None:
         """What librdkafka says about connections: a wrong password shows here only, requests just time out."""
         code = error.code()
+        self._refused |= code in _REFUSED
         if self._said is None or code != error._ALL_BROKERS_DOWN:
             self._said = str(error.str())
 
@@ -84,7 +90,8 @@ class KafkaView:
             found = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S).result(REQUEST_TIMEOUT_S + 1)
         except (KafkaException, TimeoutError) as why:
             self._admin.poll(0)
-            raise ClusterError(self._said or reason(why)) from why
+            refused = self._refused or code_of(why) in _REFUSED
+            raise (AccessRefused if refused else ClusterError)(self._said or reason(why)) from why
         except SystemError as why:  # so the client passes on what a signal raised inside it
             if isinstance(why.__cause__, KeyboardInterrupt):
                 raise why.__cause__ from None
@@ -160,6 +167,8 @@ class KafkaView:
         return out
 
 
+# Codes of a refused user or certificate: Kafka's own, and librdkafka's for authentication and TLS.
+_REFUSED = (31, 58, -169, -181)
 # Kafka's error codes that say something lasting about a topic.
 _ASKED = {3: NO_SUCH_TOPIC, 29: NOT_AUTHORIZED}
 LASTING = (NO_SUCH_TOPIC, NOT_AUTHORIZED, INVALID_NAME)

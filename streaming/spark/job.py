@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,8 @@ from rebalance_monitor.streaming.polling.pollers import Pollers, polled
 from rebalance_monitor.streaming.polling.states import Watched
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport, kind_names
 from rebalance_monitor.streaming.spark.channel import Channel, ReaderStatus
-from rebalance_monitor.streaming.spark.ends import ClientRefused, ClusterError, KafkaView
 from rebalance_monitor.streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
+from rebalance_monitor.streaming.spark.first_answer import FIRST_PAUSE_S, LONGEST_PAUSE_S, cluster_id
 from rebalance_monitor.streaming.spark.folding import FoldHere, SpreadFold
 from rebalance_monitor.streaming.spark.java import NoJava
 from rebalance_monitor.streaming.spark.learning import Askers
@@ -45,8 +45,6 @@ log = logging.getLogger("rebalance_monitor.job")
 WATCH_EVERY_S = 0.25
 STATUS_EVERY_S = 1.0
 PROGRESS_EVERY_S = 5.0
-FIRST_PAUSE_S = 0.2
-LONGEST_PAUSE_S = 30.0
 
 
 class Observer(Watched, Protocol):
@@ -86,19 +84,6 @@ def log_event(event: str, **fields: Any) -> None:
     log.info(event, extra={"fields": fields})
 
 
-def cluster_id(section: ClusterSection) -> str:
-    """The cluster's own id; CannotRun when nothing answers."""
-    try:
-        return KafkaView(section.librdkafka()).cluster_id()
-    except ClusterError as why:
-        raise CannotRun(
-            f"cluster {section.name}: no broker answers at {section.bootstrap_servers} ({why}); "
-            "check clusters[].bootstrap_servers and clusters[].client"
-        ) from why
-    except ClientRefused as why:
-        raise CannotRun(f"cluster {section.name}: clusters[].client is not accepted ({why}); correct it") from why
-
-
 class Job:
     """One cluster's query on a session that is already there."""
 
@@ -107,6 +92,7 @@ class Job:
         spark: "SparkSession",
         settings: Settings,
         section: ClusterSection,
+        id_: str,
         store: Store,
         observer: Observer,
         ends: KnownEnds,
@@ -119,7 +105,7 @@ class Job:
         self._spark, self._settings, self._section = spark, settings, section
         self._store, self._observer, self._ends, self._scratch = store, observer, ends, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
-        self._cluster_id = cluster_id(section)
+        self._cluster_id = id_
         self._channel = Channel(scratch)
         self._failure: BaseException | None = None
         self._committed = 0
@@ -374,12 +360,15 @@ def run_job(
     A signal before the session's start ends it at once, by KeyboardInterrupt or as the system does.
     """
     (section,) = settings.clusters
-    cluster_id(section)  # a wrong address shows before Spark's start, not after it
     with (
-        polled(section, settings.polling, observer) as pollers,
         scratch_folder(settings.spark.checkpoint_dir) as scratch,
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
+        ExitStack() as ending,
     ):
+        id_ = cluster_id(section, observer.trouble, stop)  # a wrong address shows before Spark's start, not after it
+        if id_ is None:
+            return log_event("stopped", cluster=section.name)
+        pollers = ending.enter_context(polled(section, settings.polling, observer))
         began_s = time.monotonic()
         try:
             spark = start_session_aside(settings.spark, scratch, stop)
@@ -391,7 +380,7 @@ def run_job(
             return log_event("stopped", cluster=section.name)
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
         try:
-            Job(spark, settings, section, store, observer, ends, scratch, claimed, fold, pollers).run(stop)
+            Job(spark, settings, section, id_, store, observer, ends, scratch, claimed, fold, pollers).run(stop)
         finally:
             stop_session(spark)
         log_event("stopped", cluster=section.name)
