@@ -109,6 +109,8 @@ def links(model: Any) -> Iterator[dict[str, Any]]:
         case list():
             for value in model:
                 yield from links(value)
+        case _:
+            pass
 
 
 @pytest.mark.parametrize("file", FILES)

@@ -1,4 +1,4 @@
-"""The rules that compare a Connect group with what its workers say they run, CONNECT-K2 to CONNECT-K4, K19 and K20."""
+"""The rules that compare a Connect group with what its workers say they run, CONNECT-K2 to CONNECT-K4, K19 to K21."""
 
 from rebalance_monitor.streaming.core.incidents.confirming import (
     ASSIGNMENTS,
@@ -148,4 +148,38 @@ RESTART_LOOP = Rule(
     resolves="When enough of the changes are longer ago than `judge.restart_loop_ms`, or the task is deleted.",
     needs_every_generation=False,
 )
-RULES = (RUNNING_TWICE, RUNNING_NOT_HELD, HELD_NOT_RUNNING, FAILED_JOB, RESTART_LOOP)
+WORKER_LOST = Rule(
+    code="CONNECT-K21",
+    title="worker_lost",
+    alert="KafkaConnectWorkerLost",
+    wrong="A worker was lost with its connectors and tasks, did not come back, and no worker came instead.",
+    severity=Severity.MEDIUM,
+    needs_every_generation=False,
+    for_ms=0,
+    patience="after the larger of the delay and the session time-out, beyond the session time-out",
+    meaning="A worker that the group has lost is in it again, or another one instead, before the scheduled delay is "
+    "over.",
+    exceptions=(
+        "it comes back before the delay is over",
+        "it stopped its connectors and tasks before it went",
+        "another worker comes instead",
+        "nothing tells how it went",
+        "no worker is left: `all_workers_gone` says so",
+    ),
+    confirm=(ASSIGNMENTS, STATUS),
+    advice=(
+        looks(
+            "See whether the worker's process runs and answers. One that runs and is not in the group stands still or "
+            "is cut off: its log, the host's memory, the network.",
+            "curl -s http://$WORKER/",
+        ),
+        looks(
+            "The message says how much stood still because of it when the delay was over. The other workers take it "
+            "then: see whether they carry the load."
+        ),
+        looks("If it was stopped for good, nothing is wrong: the incident ends a day after it opened."),
+    ),
+    resolves="With the generation in which it, or another worker, joins; when no worker is left; or a day after it "
+    "opened.",
+)
+RULES = (RUNNING_TWICE, RUNNING_NOT_HELD, HELD_NOT_RUNNING, FAILED_JOB, RESTART_LOOP, WORKER_LOST)

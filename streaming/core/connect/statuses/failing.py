@@ -12,7 +12,7 @@ then RUNNING) is none. Traces of errors are never read.
 
 from collections.abc import Iterable
 
-from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP
+from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP, WORKER_LOST
 from rebalance_monitor.streaming.core.connect.statuses.facts import (
     FAILED,
     PAUSED,
@@ -32,6 +32,7 @@ from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, 
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 LOOP = frozenset({FAILED, RESTARTING, RUNNING})
+GO_ON = frozenset({FAILED_JOB.code, WORKER_LOST.code})
 WELL = frozenset({RUNNING, PAUSED, STOPPED})
 
 
@@ -51,9 +52,9 @@ def stepped(work: Work, step: RecordStep) -> None:
 
 
 def live(work: Work, now_ms: int) -> None:
-    """What failed in history and still has failed, now that the group is read as it goes on: people are told of it."""
+    """What began in history and goes on, now that the group is read as it goes on: people are told of it."""
     for key, part in list(work.open.items()):
-        if part.code == FAILED_JOB.code and part.historic:
+        if part.code in GO_ON and part.historic:
             work.went_on(key, now_ms)
 
 

@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, Sigh
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import ClockOffset, Recorded
 from rebalance_monitor.streaming.core.model.effects import Burst, JobDowntime
-from rebalance_monitor.streaming.core.model.results import Cause, Source
+from rebalance_monitor.streaming.core.model.results import Cause, Evidence, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +126,19 @@ class Settled:
     burst: Burst | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class LostWorker:
+    """A worker that had connectors or tasks and is in no record since that of `generation`, of `since_ms`. `sure`: its
+    statuses say that it did not stop them; `told`: the incident is open, and ends at `due_ms` at the latest."""
+
+    since_ms: int
+    due_ms: int
+    generation: int
+    evidence: Evidence
+    sure: bool = False
+    told: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
     """`sightings` and `steps` are not told yet; everything else is how things stand after the last one told.
@@ -143,6 +156,7 @@ class Timeline:
     their last word. `named`: the newest generation that a told status states; `overdue`: the newest one whose record
     was read after a status that states it, so the group's records are read late. `stands`: the last generation with
     members, at which connectors and tasks stand; -1 before the first one that is known in this life of the group.
+    `lost`: workers that went and did not come back (CONNECT-K21).
     """
 
     sightings: tuple[Sighting, ...] = ()
@@ -180,3 +194,4 @@ class Timeline:
     named: int = -1
     overdue: int = -1
     stands: int = -1
+    lost: Mapping[str, LostWorker] = field(default_factory=dict)

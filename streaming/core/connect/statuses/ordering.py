@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.core.connect.statuses import (
     running_twice,
     settling,
     three_way,
+    workers_lost,
 )
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting, after, reported
 from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
@@ -232,6 +233,7 @@ class _Teller:
             running_twice.silent(self.work, next_ms)
             held_and_running.late(self.work, next_ms)
             failing.late(self.work, next_ms)
+            workers_lost.late(self.work, next_ms)
             settling.settled(self.work, next_ms)
             self.work.outputs.append(ReachedTime(next_ms))
         self._low_ms = held_and_running.TOLD if next_ms is None else next_ms
@@ -249,6 +251,7 @@ class _Teller:
         )
         asleep = {job: due_ms + ms for job, due_ms in work.asleep_ms.items() if due_ms < held_and_running.TOLD}
         work.asleep_ms.update(asleep)
+        work.lost.update((name, replace(one, due_ms=one.due_ms + ms)) for name, one in work.lost.items())
 
     def next_ms(self) -> int | None:
         """When the next timer is due, in the time that records carry."""
@@ -258,8 +261,7 @@ class _Teller:
         times += [one.due_ms for one in work.strays.values()]
         if work.asleep_ms:
             times.append(min(work.asleep_ms.values()))
-        failing_ms = failing.due_ms(work)
-        times += [] if failing_ms is None else [failing_ms]
+        times += [due for due in (failing.due_ms(work), workers_lost.due_ms(work)) if due is not None]
         return min((one for one in times if one < held_and_running.TOLD), default=None)
 
     def _step(self, step: RecordStep) -> None:
@@ -276,6 +278,7 @@ class _Teller:
             work.forget()
             return
         settling.noted(work, step)
+        workers_lost.stepped(work, step)
         downtime.stepped(work, step)
         if step.at_ms <= work.told_ms or step.jump_ms or work.named >= step.generation:
             late.step(work, step)

@@ -49,6 +49,7 @@ class RecordStep:
     causes: tuple[Cause, ...] = ()
     session_ms: int = 0
     patience_ms: int = 0
+    delay_ms: int = 0
     historic: bool = False
     jump_ms: int = 0
     unsure_ms: int = 0
@@ -123,6 +124,7 @@ def step_of(
         causes=published.cause if published is not None else (),
         session_ms=session_ms,
         patience_ms=patience_ms,
+        delay_ms=now.delay_ms,
         historic=historic,
     )
 

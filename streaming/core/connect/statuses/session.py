@@ -72,7 +72,7 @@ class Work:
         self.offsets = Offsets(timeline.offsets, timeline.recorded, timeline.incarnation)
         self.carry_ms, self.downgraded = timeline.carry_ms, timeline.downgraded
         self.historic = False
-        self.stands = timeline.stands
+        self.stands, self.lost = timeline.stands, dict(timeline.lost)
         self.before = timeline.jobs
         self.touched: dict[JobKey, Standing] = {}
         self.outputs: list[Output] = []
@@ -115,6 +115,7 @@ class Work:
             named=self.named,
             overdue=self.overdue,
             stands=self.stands,
+            lost=dict(sorted(self.lost.items())),
         )
 
     def facts(self, job: JobKey) -> JobFacts:
@@ -185,6 +186,7 @@ class Work:
         self.asleep_ms.clear()
         self.interruptions.clear()
         self.restarts.clear()
+        self.lost.clear()
 
 
 def incident_key(finding: Finding) -> PartKey:

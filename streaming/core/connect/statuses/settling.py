@@ -6,7 +6,7 @@ Whether a worker that is in no record any more left or was lost is told by its s
 
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.connect.statuses import bursts, late, parting
+from rebalance_monitor.streaming.core.connect.statuses import bursts, late, parting, workers_lost
 from rebalance_monitor.streaming.core.connect.statuses.downtime import summed
 from rebalance_monitor.streaming.core.connect.statuses.facts import UNASSIGNED, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.memory import Gone, Unsettled
@@ -90,6 +90,7 @@ def settled(work: Work, now_ms: int) -> None:
         else:
             word = last_word(work, unsettled, now_ms)
             work.outputs.append(word)
+            workers_lost.settled(work, word, now_ms)
             late.remembered(work, unsettled, word, now_ms)
     work.unsettled = still
     bursts.trim(work)

@@ -1,0 +1,93 @@
+"""CONNECT-K21: a worker that was lost, did not come back, and no other one came instead.
+
+    10:00:10  record 8 without w2, which had stopped nothing    its session time-out has passed; the delay is 300 s
+    10:05:10  w2 has not come back                              worker_lost opens: 4 of 12 stood still then
+    10:20:00  a generation with w2                              it ends
+
+A worker that stopped its connectors and tasks before it went was stopped on purpose: nothing is wrong once others have
+what it held, and `unassigned_too_long` tells where nobody has. What tells the two apart are its statuses (`parting`). A
+worker that joins after another one was lost came instead of it, as where each start of a process makes a new name.
+"""
+
+from dataclasses import replace
+
+from rebalance_monitor.streaming.core.connect.causes import LOST
+from rebalance_monitor.streaming.core.connect.rules.catalogue_status import WORKER_LOST
+from rebalance_monitor.streaming.core.connect.statuses.memory import LostWorker
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
+from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS
+from rebalance_monitor.streaming.core.model.moments import utc
+from rebalance_monitor.streaming.core.model.results import Aftermath, Certainty, Evidence, Subject
+
+TOLD_MS = 24 * 60 * MINUTE_MS
+"""What is open ends so long after the patience: the group is run without the worker."""
+
+
+def stepped(work: Work, step: RecordStep) -> None:
+    """A record, before its changes are applied: who may be lost, who is back, and who came instead."""
+    came = 0
+    for worker in step.joined:
+        came += work.lost.pop(worker, None) is None
+    for worker in step.gone:
+        if worker in step.lost:
+            due_ms = step.at_ms + max(step.delay_ms, step.session_ms)
+            work.lost[worker] = LostWorker(step.at_ms, due_ms, step.generation, Evidence(source=step.source))
+    for worker in sorted(work.lost, key=lambda one: (work.lost[one].since_ms, one))[:came]:
+        del work.lost[worker]
+    _ended(work, step.at_ms)
+
+
+def settled(work: Work, word: Aftermath, now_ms: int) -> None:
+    """The last word on a generation: who was lost in it."""
+    surely = {
+        subject.id for cause in word.cause if cause.kind == LOST and cause.certainty is not Certainty.POSSIBLE
+        for subject in cause.subjects
+    }  # fmt: skip
+    for worker, one in list(work.lost.items()):
+        if one.generation == word.generation and not one.sure and worker in surely:
+            work.lost[worker] = replace(one, sure=True, due_ms=max(one.due_ms, now_ms))
+        elif one.generation == word.generation and not one.sure:
+            del work.lost[worker]
+
+
+def late(work: Work, now_ms: int) -> None:
+    """Patiences that end by now, and workers that are given up."""
+    for worker, one in list(work.lost.items()):
+        if not one.sure or one.due_ms > now_ms:
+            continue
+        if one.told:
+            del work.lost[worker]
+        else:
+            work.lost[worker] = replace(one, told=True, due_ms=one.due_ms + TOLD_MS)
+            work.found(_finding(work, worker, one), one.due_ms)
+    _ended(work, now_ms)
+
+
+def due_ms(work: Work) -> int | None:
+    """When the next patience ends, or the next worker is given up."""
+    return min((one.due_ms for one in work.lost.values() if one.sure), default=None)
+
+
+def _ended(work: Work, at_ms: int) -> None:
+    told = (item for item in work.open.items() if item[1].code == WORKER_LOST.code)
+    keys = [key for key, one in told if one.subjects[0].id not in work.lost]
+    if keys:
+        work.over(keys, at_ms)
+
+
+def _finding(work: Work, worker: str, one: LostWorker) -> Finding:
+    every = work.interruptions.keys() | {job for job, facts in work.jobs.items() if facts.holders}
+    still = sum(broken.worker == worker for broken in work.interruptions.values())
+    share = round(100 * still / len(every)) if every else 0
+    return Finding(
+        rule=WORKER_LOST,
+        severity=WORKER_LOST.severity,
+        certainty=Certainty.LIKELY,
+        subjects=(Subject("worker", worker),),
+        message=f"{worker} has been away since {utc(one.since_ms)}, when its session time-out had passed, and no "
+        f"worker came instead; at {utc(one.due_ms)} {still} of the group's {len(every)} connectors and tasks "
+        f"({share} %) stood still because of it",
+        evidence=(one.evidence,),
+    )
