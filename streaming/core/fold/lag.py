@@ -251,7 +251,7 @@ def _lag_on_one(lags: Mapping[str, _Lag], known: _Known, here: Evidence, *, alre
         severity=LAG_ON_ONE.severity,
         certainty=Certainty.CERTAIN,
         subjects=(Subject("member", member),),
-        message=f"{member} holds {text}",
+        message=f"at {utc(known.progress.answered_ms)} {member} held {text}",
         evidence=(here, Evidence(text=polled)),
         cause=(Subject("member", member),),
     )

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from math import ceil
 
+from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity
 from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
 from rebalance_monitor.streaming.core.streams.catalogue_across import NO_PROGRESS
@@ -47,7 +48,10 @@ def no_progress(before: Past, now: Past, facts: Facts) -> Violations:
     if stuck:
         listed = ", ".join(f"{copy} at {_over_rounds(probing, copy, sums)}" for copy in stuck[:NAMED])
         said.append(f"copies that made no progress: {listed}")
-    said += [_paced(copy, known[copy], _over_rounds(probing, copy, sums)) for copy in (nearing or list(known))[:NAMED]]
+    said += [
+        _paced(copy, known[copy], _over_rounds(probing, copy, sums), facts.at_ms)
+        for copy in (nearing or list(known))[:NAMED]
+    ]
     if len(known) < len(growing) and not nearing:
         unknown = ", ".join(f"{copy} at {_over_rounds(probing, copy, sums)}" for copy in growing if copy not in known)
         said.append(f"copies that restore, and how fast their changelogs are written is not known: {unknown}")
@@ -68,12 +72,13 @@ def _over_rounds(probing: Probing, copy: str, sums: Mapping[str, int]) -> str:
     return " → ".join(map(str, probing.trails.get(copy, (sums[copy],))))
 
 
-def _paced(copy: str, pace: Pace, over_rounds: str) -> str:
-    """How a copy restores, and when it catches up; else its offset sums."""
-    rates = f"{copy} restores {pace.restored_per_s:.1f} records a second, {pace.written_per_s:.1f} are written"
+def _paced(copy: str, pace: Pace, over_rounds: str, at_ms: int) -> str:
+    """How a copy restored at this time, and when it catches up; else its offset sums."""
+    rates = f"{copy} restored {pace.restored_per_s:.1f} records a second, {pace.written_per_s:.1f} were written"
     if pace.left_ms is None:
-        return f"{rates}: at {over_rounds} it is {pace.behind} behind and does not catch up so"
-    return f"{rates}: it is {pace.behind} behind and catches up in about {ceil(pace.left_ms / 1000)} s if both go on so"
+        return f"{rates}: at {over_rounds} it was {pace.behind} behind and does not catch up so"
+    then = utc(at_ms + 1_000 * ceil(pace.left_ms / 1000))
+    return f"{rates}: it was {pace.behind} behind and catches up at about {then} if both go on so"
 
 
 def _causes(

@@ -140,7 +140,7 @@ CASES: tuple[Case, ...] = (
         story=one_lags,
         severity=Severity.INFO,
         subjects=("member m2",),
-        says="m2 holds 2025 of the group's 2035 records of lag, on 1 of 3 partitions",
+        says="m2 held 2025 of the group's 2035 records of lag, on 1 of 3 partitions",
     ),
     NearMiss(code=LAGS, exception="a lag of fewer than 1,000 records in the whole group", story=a_small_lag),
     NearMiss(
