@@ -66,12 +66,14 @@ def incident_rule(title: str, addresses: Addresses) -> dict[str, Any]:
 
 
 def _what() -> str:
-    """A template: each thing that the incident names, its workers, and since when."""
+    """A template: each thing that the incident names, its workers, and since when. What was exported before counts only
+    while nothing is: it may be of an incident before, with the same labels."""
     matchers = ",".join(f"{label}=%q" for label in _OF_INCIDENT)
     values = " ".join(f"$labels.{label}" for label in _OF_INCIDENT)
-    asked = f"last_over_time({series(metrics.INCIDENT_SINCE, matchers)}[{_SURVIVES_RESTART}])"
+    now = series(metrics.INCIDENT_SINCE, matchers)
+    asked = f"{now} or on () last_over_time({now}[{_SURVIVES_RESTART}])"
     return (
-        f"{{{{ range query (printf `{asked}` {values}) }}}}"
+        f"{{{{ range query (printf `{asked}` {values} {values}) }}}}"
         "{{ or .Labels.subject `the group` }}{{ with .Labels.workers }} on {{ . }}{{ end }}"
         " since {{ . | value | humanizeTimestamp }}. {{ end }}"
     )

@@ -117,7 +117,8 @@ def test_of_every_title_an_alert_fires_with_what_it_is_about_and_ends(tmp_path: 
 
 @needs_promtool
 def test_an_alert_speaks_of_its_own_incident_and_of_no_other_of_the_same_rule(tmp_path: Path) -> None:
-    """Two connectors fail at the same time: two alerts, each with its own task."""
+    """Two connectors fail at the same time: two alerts, each with its own task. Of one of them another task had failed
+    a few minutes before, and its incident has ended."""
     (tmp_path / "alerts.yml").write_text(render()["alerts.yml"], encoding="utf-8")
     test: dict[str, Any] = {"interval": "1m", "input_series": [], "alert_rule_test": []}
     alerts = []
@@ -141,6 +142,9 @@ def test_an_alert_speaks_of_its_own_incident_and_of_no_other_of_the_same_rule(tm
                 },
             }
         )
+        if connector == "a":
+            before = {"series": f'{since}subject="task a-7", workers="w:2"}}', "values": "0 stale"}
+            test["input_series"].append(before)
     test["alert_rule_test"] = [{"eval_time": "2m", "alertname": alert_name("failed"), "exp_alerts": alerts}]
     document = {"rule_files": ["alerts.yml"], "evaluation_interval": "1m", "tests": [test]}
     (tmp_path / "test.yml").write_text(yaml.safe_dump(document), encoding="utf-8")
