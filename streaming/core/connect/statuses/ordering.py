@@ -233,8 +233,8 @@ class _Teller:
             running_twice.silent(self.work, next_ms)
             held_and_running.late(self.work, next_ms)
             failing.late(self.work, next_ms)
-            workers_lost.late(self.work, next_ms)
             settling.settled(self.work, next_ms)
+            workers_lost.late(self.work, next_ms)  # a last word may make it due at once
             self.work.outputs.append(ReachedTime(next_ms))
         self._low_ms = held_and_running.TOLD if next_ms is None else next_ms
 
