@@ -156,7 +156,7 @@ WORKER_LOST = Rule(
     severity=Severity.MEDIUM,
     needs_every_generation=False,
     for_ms=0,
-    patience="after the larger of the delay and the session time-out, beyond the session time-out",
+    patience="after the largest of the delay, the session time-out and `judge.start_wait_ms`",
     meaning="A worker that the group has lost is in it again, or another one instead, before the scheduled delay is "
     "over.",
     exceptions=(

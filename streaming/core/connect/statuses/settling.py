@@ -90,7 +90,7 @@ def settled(work: Work, now_ms: int) -> None:
         else:
             word = last_word(work, unsettled, now_ms)
             work.outputs.append(word)
-            workers_lost.settled(work, word, now_ms)
+            workers_lost.settled(work, word)
             late.remembered(work, unsettled, word, now_ms)
     work.unsettled = still
     bursts.trim(work)

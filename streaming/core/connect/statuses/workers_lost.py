@@ -32,14 +32,16 @@ def stepped(work: Work, step: RecordStep) -> None:
         came += work.lost.pop(worker, None) is None
     for worker in step.gone:
         if worker in step.lost:
-            due_ms = step.at_ms + max(step.delay_ms, step.session_ms)
+            # Not before the last word on this generation, which may come late: what opens then depends on no batch.
+            known_ms = max(work.settings.settle_ms, work.settings.start_wait_ms)
+            due_ms = step.at_ms + max(step.delay_ms, step.session_ms, known_ms)
             work.lost[worker] = LostWorker(step.at_ms, due_ms, step.generation, Evidence(source=step.source))
     for worker in sorted(work.lost, key=lambda one: (work.lost[one].since_ms, one))[:came]:
         del work.lost[worker]
     _ended(work, step.at_ms)
 
 
-def settled(work: Work, word: Aftermath, now_ms: int) -> None:
+def settled(work: Work, word: Aftermath) -> None:
     """The last word on a generation: who was lost in it."""
     surely = {
         subject.id for cause in word.cause if cause.kind == LOST and cause.certainty is not Certainty.POSSIBLE
@@ -47,7 +49,7 @@ def settled(work: Work, word: Aftermath, now_ms: int) -> None:
     }  # fmt: skip
     for worker, one in list(work.lost.items()):
         if one.generation == word.generation and not one.sure and worker in surely:
-            work.lost[worker] = replace(one, sure=True, due_ms=max(one.due_ms, now_ms))
+            work.lost[worker] = replace(one, sure=True)
         elif one.generation == word.generation and not one.sure:
             del work.lost[worker]
 
