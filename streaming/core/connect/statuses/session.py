@@ -30,7 +30,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ChangedJob:
     """A job as it was changed last, whatever comes later in the same call. `known`: a generation with members was."""
 
     facts: JobFacts
@@ -74,7 +74,7 @@ class Work:
         self.historic = False
         self.stands, self.lost = timeline.stands, dict(timeline.lost)
         self.before = timeline.jobs
-        self.touched: dict[JobKey, Standing] = {}
+        self.touched: dict[JobKey, ChangedJob] = {}
         self.outputs: list[Output] = []
 
     def frozen(self) -> Timeline:
@@ -135,7 +135,7 @@ class Work:
         which it stood; one that no call before has told of, at once."""
         known = self.stands >= 0
         generation = self.stands if known else self.generation
-        self.touched[job] = Standing(facts, self.incarnation, generation, self.judged, known)
+        self.touched[job] = ChangedJob(facts, self.incarnation, generation, self.judged, known)
         if facts.nobodys and (known or job not in self.before):
             self.jobs.drop(job)
         else:

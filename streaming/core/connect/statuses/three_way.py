@@ -11,7 +11,7 @@ unknown       held, and the status topic has never told of it
 """
 
 from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, RUNNING, JobFacts, JobKey
-from rebalance_monitor.streaming.core.connect.statuses.session import Standing, Work
+from rebalance_monitor.streaming.core.connect.statuses.session import ChangedJob, Work
 from rebalance_monitor.streaming.core.model.results import JobState
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
@@ -25,7 +25,7 @@ def states(work: Work) -> None:
     work.touched.clear()
 
 
-def _state(work: Work, job: JobKey, standing: Standing) -> JobState:
+def _state(work: Work, job: JobKey, standing: ChangedJob) -> JobState:
     facts, judged, gone = standing.facts, standing.judged, standing.facts.nobodys
     shown = facts.shown
     expected = facts.expected or (facts.holders[0] if len(facts.holders) == 1 else None)
