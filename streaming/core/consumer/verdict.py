@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.core.consumer.leaders_release import Writers
 from rebalance_monitor.streaming.core.consumer.presumed_client import NO_ANSWERS, StickyAnswers, presumed_java
 from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
 from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
+from rebalance_monitor.streaming.core.model.candidates import Candidate, explanation, those
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
@@ -194,47 +195,42 @@ def _judged(
 ) -> Verdict:
     """`version`: in front of the assignments. Version 0 is also what libraries of other languages write, so it tells of
     no release."""
-    newest = Writers(assignor.eras[-1], hashed=False)
     by = list(leaders_release.writers_of(assignor.eras, version)) if version else []
-    by = by or [newest]
-    verdicts = []
-    for writers in by:
-        verdict = _compared(assignor, observed, members, current, writers)
-        if verdict.grade is Grade.MATCH:
-            return verdict
-        verdicts.append(verdict)
-    alike = next((one for one in verdicts if one.grade is not Grade.UNEXPLAINED), None)
-    # Leaders that write the newest version know static members and nothing that later ones lack.
-    older = () if version == leaders_release.NEWEST_VERSION else reversed(assignor.eras)
-    return alike or _explained(assignor, members, observed, current, others, by[0], older) or verdicts[0]
+    by = by or [Writers(assignor.eras[-1], hashed=False)]
+    as_known: list[Verdict] = []
 
+    def compared(known: Sequence[ConsumerMember], view: TopicRacks, writers: Writers[ConsumerEra]) -> Verdict:
+        return _compared(assignor, observed, known, view, writers)
 
-def _explained(
-    assignor: Assignor[ConsumerEra],
-    members: Sequence[ConsumerMember],
-    observed: Mapping[str, tuple[TopicPartition, ...]],
-    current: TopicRacks,
-    views: Iterator[TopicRacks],
-    by: Writers[ConsumerEra],
-    older: Iterable[ConsumerEra],
-) -> Verdict | None:
-    """What the leader may have known or done otherwise and be right; None where nothing gives this answer. `by`: who
-    wrote it, as far as its bytes tell; `older`: eras that may have written them all the same."""
-    for view in views:
-        again = _compared(assignor, observed, members, view, by)
-        if again.grade is not Grade.UNEXPLAINED:
-            return replace(again, grade=Grade.EXPLAINABLE, reason=sticky_verdict.OTHER_TOPICS)
-    for client, ordered in foreign_orders(members, assignor.name):
-        again = _compared(assignor, observed, ordered, current, by)
-        if again.grade is not Grade.UNEXPLAINED:
+    def candidates() -> Iterator[Candidate[Verdict]]:
+        """What the leader may have known or done, the likeliest first."""
+        for one in by:
+            as_known.append(compared(members, current, one))
+            yield Candidate(as_known[-1:], those(_exact))
+        yield Candidate(as_known, those(_alike), sticky_verdict.OTHER_ORDER)
+        for view in others:
+            yield Candidate([compared(members, view, by[0])], those(_alike), sticky_verdict.OTHER_TOPICS)
+        for client, ordered in foreign_orders(members, assignor.name):
             reason = Reason(ReasonKind.FOREIGN_CLIENT, f"a foreign client's order of static members: {client}")
-            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
-    for era in older:
-        again = _compared(assignor, observed, members, current, Writers(era, hashed=False))
-        if again.grade is not Grade.UNEXPLAINED:
+            yield Candidate([compared(ordered, current, by[0])], those(_alike), reason)
+        # Leaders that write the newest version know static members and nothing that later ones lack.
+        for era in () if version == leaders_release.NEWEST_VERSION else reversed(assignor.eras):
             reason = Reason(ReasonKind.OTHER_RELEASE, f"as leaders of Kafka {era.name} answer")
-            return replace(again, grade=Grade.EXPLAINABLE, reason=reason)
-    return None
+            yield Candidate([compared(members, current, Writers(era, hashed=False))], those(_alike), reason)
+
+    found = explanation(candidates())
+    if found is None:
+        return as_known[0]
+    return replace(found.runs[0], grade=found.grade, reason=found.reason)
+
+
+def _exact(verdict: Verdict) -> bool:
+    return verdict.grade is Grade.MATCH
+
+
+def _alike(verdict: Verdict) -> bool:
+    """The same partitions for each member, in whatever order."""
+    return verdict.grade is not Grade.UNEXPLAINED
 
 
 def _compared(
