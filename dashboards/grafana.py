@@ -34,17 +34,21 @@ class Grafana:
     """A Grafana reached over its HTTP API with a service account's token."""
 
     def __init__(self, url: str, token: str, timeout_s: float = 10.0) -> None:
-        parts = urlsplit(url)
         if "@" in url:
             raise GrafanaRefused("the address of Grafana must hold no user and no password; the token says who asks")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            port, sound = parts.port, parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:  # a port or an address that there is not
+            sound = False
+        if not sound:
             raise GrafanaRefused(f"{url!r} is not an address of Grafana; give one such as http://127.0.0.1:3000")
         prefix = parts.path.strip("/")
         self._url = url
         self._face = GrafanaFace(
             auth=token,
             host=parts.hostname,
-            port=parts.port,
+            port=port,
             protocol=parts.scheme,
             url_path_prefix=f"{prefix}/" if prefix else "",
             timeout=timeout_s,
@@ -94,7 +98,7 @@ class Grafana:
             if why.status_code == 412 and "version-mismatch" in str(why.response):
                 raise GrafanaRefused(f"{what} was changed in Grafana at this moment ({why}); publish again") from why
             raise GrafanaRefused(f"Grafana at {self._url} refused {what}: {why}") from why
-        except requests.RequestException as why:
+        except (requests.RequestException, ValueError) as why:  # a name that no host can have is a ValueError
             raise GrafanaRefused(
                 f"Grafana at {self._url} cannot be reached ({type(why).__name__}); is it running?"
             ) from why
@@ -105,4 +109,4 @@ class _Missing(GrafanaRefused):
 
 
 def _quoted(uid: str) -> str:
-    return quote(uid, safe="")
+    return quote(uid, safe="", errors="replace")

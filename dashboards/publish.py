@@ -152,6 +152,8 @@ def _token(file: Path | None) -> str:
         token = file.read_text(encoding="utf-8") if file else os.environ.get(TOKEN_VARIABLE, "")
     except OSError as why:
         raise GrafanaRefused(f"the token file {file} cannot be read: {why.strerror}") from why
+    except UnicodeDecodeError:
+        raise GrafanaRefused(f"the token file {file} holds no text; write the token alone into it") from None
     if not token.strip():
         raise GrafanaRefused(f"no token: set {TOKEN_VARIABLE} or give --token-file")
     if not re.fullmatch(r"[!-~]+", token.strip()):

@@ -26,6 +26,12 @@ def main(argv: Sequence[str], made: Callable[[], ArgumentParser] = parser) -> in
         sys.stdout = None  # whoever read the output has seen enough: nothing more is written at the end
         return DONE
     except Exception as why:
+        if isinstance(why, OSError) and why.filename is not None:
+            print(
+                f"rebalance-monitor: can't read or write {why.filename} ({why.strerror}); check its path and rights",
+                file=sys.stderr,
+            )
+            return BAD_INPUT
         if isinstance(why, OSError) and why.errno == errno.ENOSPC:
             print(f"rebalance-monitor: can't write the output ({why.strerror}); make room for it", file=sys.stderr)
             sys.stdout = None  # likewise

@@ -46,7 +46,7 @@ def records_of(path: Path) -> Iterator[RawRecord]:
             place = f"{where}: not a captured record"
             yield RawRecord(
                 topic=_typed(line, "topic", str, place),
-                partition=_at_least_0(line, "partition", place),
+                partition=_at_least_0(line, "partition", place, most=2**31 - 1),
                 offset=_at_least_0(line, "offset", place),
                 timestamp_ms=0 if line.get("timestamp") is None else _typed(line, "timestamp", int, place),
                 key=_bytes(line, "key", place),
@@ -238,10 +238,10 @@ def _java(text: str) -> int | None:
     return int(digits) if digits.isdecimal() else None
 
 
-def _at_least_0(line: CaptureLine, name: str, where: str) -> int:
+def _at_least_0(line: CaptureLine, name: str, where: str, most: int = 2**63 - 1) -> int:
     value = _typed(line, name, int, where)
-    if value < 0:
-        raise InputError(f"{where}: {name} must be 0 or more")
+    if not 0 <= value <= most:
+        raise InputError(f"{where}: {name} must be 0 or more" + (f", and {most} at most" if value > most else ""))
     return value
 
 

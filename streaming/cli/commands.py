@@ -223,6 +223,7 @@ def _config_default(arguments: argparse.Namespace) -> int:
 def _maintenance(arguments: argparse.Namespace) -> int:
     from rebalance_monitor.streaming.cli import maintenance
 
+    _printable(arguments, "cluster", "groups", "owner", "reason", "window_id")
     match arguments.action:
         case "add":
             given = maintenance.Given(
@@ -243,9 +244,17 @@ def _maintenance(arguments: argparse.Namespace) -> int:
 def _gaps(arguments: argparse.Namespace) -> int:
     from rebalance_monitor.streaming.cli import gaps
 
+    _printable(arguments, "cluster", "topic")
     if arguments.action == "list":
         return gaps.show(arguments.config, everything=arguments.everything, output=arguments.output)
     return gaps.acknowledge(arguments.config, arguments.cluster, arguments.topic)
+
+
+def _printable(arguments: argparse.Namespace, *names: str) -> None:
+    """Raises InputError unless these can be kept in the database, and shown to others."""
+    for name in names:
+        if not (getattr(arguments, name, None) or "").isprintable():
+            raise InputError(f"the value of {name} must hold printable characters only; correct it")
 
 
 def _rules(arguments: argparse.Namespace) -> int:
@@ -269,9 +278,4 @@ def _dashboards(arguments: argparse.Namespace) -> int:
         from rebalance_monitor.dashboards import build, publish
     except ImportError as why:
         raise InputError(f"{why.name} is not installed; install rebalance-monitor[dashboards]") from why
-    try:
-        return int(build.main(rest) if action == "build" else publish.main(rest))
-    except OSError as why:
-        if why.filename is None:  # the output's own trouble is told by `main`
-            raise
-        raise InputError(f"can't read or write {why.filename} ({why.strerror}); check its path and rights") from why
+    return int(build.main(rest) if action == "build" else publish.main(rest))

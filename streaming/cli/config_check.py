@@ -5,6 +5,7 @@ from importlib import resources
 from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE
 from rebalance_monitor.streaming.cli.opening import settings_from, source
+from rebalance_monitor.streaming.cli.outline import visible
 from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.kafka import KafkaSection
@@ -66,11 +67,14 @@ def refused(settings: Settings) -> list[str]:
                 KafkaView(section.librdkafka())
             except ClientRefused as why:
                 problems.append(f"{name} is not accepted ({why}); correct it")
-    for key in ("dsn", "maintenance_dsn"):
-        given = getattr(settings.database, key)
+    for key, given in (
+        ("database.dsn", settings.database.dsn),
+        ("database.maintenance_dsn", settings.database.maintenance_dsn),
+        ("audit.dsn", settings.audit.dsn),
+    ):
         if given is not None and not _names_a_database(given.get_secret_value()):
             problems.append(
-                f"database.{key} is not a PostgreSQL connection text;"
+                f"{key} is not a PostgreSQL connection text;"
                 " write it like postgresql://user:password@host:5432/database"
             )
     return problems
@@ -115,5 +119,5 @@ def _connected(settings: Settings, output: str) -> int:
                 {"kind": "answer", "what": answer.what, "sound": answer.problem is None, "problem": answer.problem}
             )
         else:
-            print(f"{answer.what}: {answer.problem or 'sound'}")
+            print(visible(f"{answer.what}: {answer.problem or 'sound'}"))
     return DONE if sound else BAD_INPUT

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from rebalance_monitor.streaming.cli.config_ports import ports
 from rebalance_monitor.streaming.cli.opening import need
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
@@ -34,11 +35,8 @@ def answers(settings: Settings) -> Iterator[ConnectionCheck]:
         yield from _cluster(settings, cluster)
     if settings.database.dsn is not None:
         yield _asked("database", partial(_database, settings))
-    for name, host, port in (
-        ("http", settings.http.host, settings.http.port),
-        *((("page", settings.page.host, settings.page.port),) if settings.page.enabled else ()),
-    ):
-        yield _asked(f"{name}.port {host}:{port}", partial(_port, host, port))
+    for what, problem in ports(settings):
+        yield ConnectionCheck(what, problem)
     yield _asked("Java", partial(_java, settings))
     urls = [*settings.alerting.alertmanagers, *(one.url.get_secret_value() for one in settings.alerting.webhooks)]
     if settings.alerting.heartbeat_url is not None:
@@ -214,18 +212,6 @@ def _database(settings: Settings) -> str | None:
     if read_only:
         return "it is read-only; give the address of the primary"
     return None if may_create else "this user may not create the schema rebalance_monitor; grant it CREATE"
-
-
-def _port(host: str, port: int) -> str | None:
-    try:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        with socket.socket(family, socket.SOCK_STREAM) as listener:
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind((host, port))
-    except (OSError, OverflowError) as why:
-        reason = getattr(why, "strerror", None) or str(why)
-        return f"can't listen there ({reason}); is the job running already? Else set another address"
-    return None
 
 
 def _java(settings: Settings) -> str | None:

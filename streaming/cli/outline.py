@@ -53,6 +53,11 @@ def _leaf(name: str, value: Any) -> str:
             return visible(json.dumps(value, ensure_ascii=False))
 
 
+def visible_lines(text: str) -> str:
+    """The same for a text of several lines: their ends stay."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def visible(text: str) -> str:
     """`text` with everything escaped that is not printed as it is."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)

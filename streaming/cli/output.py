@@ -4,13 +4,30 @@ import json
 import os
 import sys
 from io import TextIOWrapper
-from typing import Any
+from typing import IO, Any, TextIO, cast
+
+from rebalance_monitor.streaming.cli.outline import visible_lines
+
+
+class _Plain:
+    """A stream of sentences: names in them come from files, networks and arguments, and none may steer a terminal."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(visible_lines(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def ready_streams() -> None:
     """After this no text is too strange to print, and a stream that the shell has closed takes or gives nothing.
 
-    A name that the terminal's encoding lacks is shown escaped, and a stray byte on standard input is bad input.
+    A name that the terminal's encoding lacks is shown escaped, and a stray byte on standard input is bad input. On
+    standard error whatever is not printable is shown escaped.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -18,6 +35,8 @@ def ready_streams() -> None:
     for stream, errors in ((sys.stdin, "surrogateescape"), (sys.stdout, "backslashreplace")):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors=errors)
+    if not isinstance(sys.stderr, _Plain):
+        sys.stderr = cast(TextIO, _Plain(sys.stderr))
 
 
 def print_json(value: object) -> None:

@@ -2,7 +2,6 @@
 
 import faulthandler
 import logging
-import re
 import signal
 import sys
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from rebalance_monitor.streaming.cli.exit_codes import DONE
 from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings_from
 from rebalance_monitor.streaming.cli.version import package_version
 from rebalance_monitor.streaming.config import Settings
-from rebalance_monitor.streaming.config.section import HTTP_URL
+from rebalance_monitor.streaming.config.section import is_http_url
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.incidents.damping import damping_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
@@ -27,7 +26,7 @@ log = logging.getLogger("rebalance_monitor.page")
 
 def serve(config: str | None, monitor_url: str | None = None, *, child: bool = False) -> int:
     """Serves until a signal; 0 then. `monitor_url` is where the job's /metrics are, `child`: end when stdin closes."""
-    if monitor_url is not None and not re.fullmatch(HTTP_URL, monitor_url):
+    if monitor_url is not None and not is_http_url(monitor_url):
         raise InputError(f"--monitor-url {monitor_url!r} is no URL; give one such as http://127.0.0.1:9470")
     settings = settings_from(config)
     dsn = database_dsn(settings, config)
@@ -58,7 +57,7 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
         )
     except DatabaseUnreachable as why:
         raise InputError(str(why)) from why
-    job = StreamingJob(monitor_url or page.monitor_url or _job_url(settings))
+    job = StreamingJob(monitor_url or page.monitor_url or settings.http.reached_at)
     tokens = [
         Token(one.token.get_secret_value(), Scope(one.name, one.clusters, one.teams)) for one in settings.page.tokens
     ]
@@ -113,10 +112,3 @@ def _log_to_stderr() -> None:
     log.handlers[:] = [handler]
     log.propagate = False
     logging.getLogger("uvicorn.error").disabled = True
-
-
-def _job_url(settings: Settings) -> str:
-    """The job's own endpoint, from the configuration it runs with."""
-    host = settings.http.host
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    return f"http://[{host}]:{settings.http.port}" if ":" in host else f"http://{host}:{settings.http.port}"

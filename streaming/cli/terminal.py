@@ -1,9 +1,14 @@
 """Tables for people: nothing in them is cut, however narrow the terminal; a file or a pipe gets one line a row."""
 
+from collections.abc import Iterable
+
 from rich.cells import cell_len
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Column, Table
+
+from rebalance_monitor.streaming.cli.outline import visible_lines
 
 # Wider than any row, and still a width.
 _UNBOUNDED = 100_000
@@ -15,6 +20,11 @@ class Terminal(Console):
     def on_broken_pipe(self) -> None:
         """Rich would end with exit code 1, which says that something was found."""
         raise BrokenPipeError
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Rich would pass a name's escape sequences on to the terminal."""
+        for one in super().render(renderable, options):
+            yield one if one.control else one._replace(text=visible_lines(one.text))
 
     def print_whole(self, table: Table) -> None:
         """Texts wrap between words at the terminal's width; a row that is wider even so is left to the terminal."""

@@ -10,16 +10,15 @@ from pydantic import AfterValidator, Field, SecretStr, model_validator
 
 from rebalance_monitor.streaming.config.kafka import KafkaSection
 from rebalance_monitor.streaming.config.owners import DampingByRule
-from rebalance_monitor.streaming.config.section import FromText, HttpUrl, Milliseconds, Section
+from rebalance_monitor.streaming.config.section import LONGEST_MS, FromText, HttpUrl, Milliseconds, Section, is_http_url
 
 # Alertmanager resolves an alert by itself at endsAt, so what was pushed must outlive a restart of the monitor.
 OUTLIVES_MS = 900_000
-_URL = re.compile(r"https?://[^\s/]+(/\S*)?")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 def _is_url(value: SecretStr) -> SecretStr:
-    if not _URL.fullmatch(value.get_secret_value()):
+    if not is_http_url(value.get_secret_value()):
         raise ValueError("must be a URL such as https://host/path")
     return value
 
@@ -57,13 +56,13 @@ class AlertingSection(Section):
     generator_url: HttpUrl | None = None
     runbooks_url: HttpUrl | None = None
     resend_ms: Milliseconds = 300_000
-    ends_ahead_ms: Annotated[int, Field(ge=OUTLIVES_MS)] = 1_200_000
+    ends_ahead_ms: Annotated[int, Field(ge=OUTLIVES_MS, le=LONGEST_MS)] = 1_200_000
     damping: DampingByRule = Field(default_factory=dict)
     webhooks: Annotated[tuple[Annotated[WebhookSection, FromText], ...], FromText] = ()
     kafka: Annotated[AlertsTopicSection, FromText] | None = None
     heartbeat_url: SecretUrl | None = None
     heartbeat_method: Literal["GET", "POST"] = "GET"
-    heartbeat_every_ms: Annotated[int, Field(ge=1_000)] = 60_000
+    heartbeat_every_ms: Annotated[int, Field(ge=1_000, le=LONGEST_MS)] = 60_000
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -2,12 +2,19 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rebalance_monitor.assignors.streams.eras import release_of
 from rebalance_monitor.streaming.config.kafka import KafkaSection, TopicName
 from rebalance_monitor.streaming.config.plug_ins import PlugInSection
-from rebalance_monitor.streaming.config.section import FromText, Milliseconds, ReleaseText, Section
+from rebalance_monitor.streaming.config.section import (
+    LONGEST_MS,
+    FromText,
+    Milliseconds,
+    ReleaseText,
+    Section,
+    no_boolean,
+)
 from rebalance_monitor.streaming.core.connect.topics import guessed_config_topic, guessed_status_topic
 from rebalance_monitor.streaming.core.model.settings import (
     REBALANCE_TIMEOUT_MS,
@@ -55,7 +62,7 @@ def _some(workers: tuple[str, ...]) -> tuple[str, ...]:
 
 
 Workers = Annotated[tuple[WorkerPattern, ...], AfterValidator(_some)]
-MaxDelay = Annotated[int, Field(ge=0, le=2**31 - 1)]
+MaxDelay = Annotated[int, Field(ge=0, le=2**31 - 1), BeforeValidator(no_boolean)]
 """Milliseconds, as Connect accepts them."""
 
 
@@ -101,7 +108,7 @@ class StreamsSection(Section):
     standbys: Annotated[int, Field(ge=0, le=1_000)] | None = None
     warm_ups: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
     acceptable_lag: Annotated[int, Field(ge=0, le=2**63 - 1)] | None = None
-    probing_interval_ms: Annotated[int, Field(ge=60_000)] | None = None
+    probing_interval_ms: Annotated[int, Field(ge=60_000, le=LONGEST_MS)] | None = None
     rack_strategy: Literal["none", "min_traffic", "balance_subtopology"] | None = None
     rack_traffic_cost: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
     rack_non_overlap_cost: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None

@@ -1,14 +1,24 @@
 """The address of /metrics, /healthz and /readyz."""
 
-from typing import Annotated
+from rebalance_monitor.streaming.config.section import HostName, Port, Section
 
-from pydantic import Field
+ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""What listens on all addresses is asked on this one."""
 
-from rebalance_monitor.streaming.config.section import Port, Section
+
+def reached_at(host: str, port: int) -> str:
+    """Where from this machine to ask what listens there."""
+    host = ANYWHERE.get(host, host)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 class HttpSection(Section):
     """Loopback unless told otherwise: the pages name groups and hosts."""
 
-    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    host: HostName = "127.0.0.1"
     port: Port = 9470
+
+    @property
+    def reached_at(self) -> str:
+        """The job's own endpoint, seen from this machine."""
+        return reached_at(self.host, self.port)

@@ -1,12 +1,14 @@
 """When incidents are told to nobody."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
 from rebalance_monitor.streaming.config.section import Pattern, Section
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MaintenanceSection(Section):
@@ -38,4 +40,4 @@ class MaintenanceSection(Section):
 
 
 def _ms(moment: datetime) -> int:
-    return int(moment.astimezone(UTC).timestamp() * 1000)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)

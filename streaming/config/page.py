@@ -4,7 +4,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from rebalance_monitor.streaming.config.section import FromText, HttpUrl, Pattern, Port, Section
+from rebalance_monitor.streaming.config.http import reached_at
+from rebalance_monitor.streaming.config.section import FromText, HostName, HttpUrl, Pattern, Port, Section
 
 SHORTEST_TOKEN = 16
 
@@ -31,7 +32,7 @@ class PageSection(Section):
     """
 
     enabled: bool = True
-    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    host: HostName = "127.0.0.1"
     port: Port = 9471
     hosts: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], FromText] = ()
     public_url: HttpUrl | None = None
@@ -41,11 +42,7 @@ class PageSection(Section):
     @property
     def reached_at(self) -> str:
         """How people reach the page: `public_url`, else its own host and port."""
-        if self.public_url is not None:
-            return self.public_url
-        anywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-        host = anywhere.get(self.host, self.host)
-        return f"http://[{host}]:{self.port}" if ":" in host else f"http://{host}:{self.port}"
+        return self.public_url if self.public_url is not None else reached_at(self.host, self.port)
 
     @model_validator(mode="after")
     def _once(self) -> Self:

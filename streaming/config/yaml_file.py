@@ -12,6 +12,13 @@ from rebalance_monitor.streaming.config.errors import ConfigError
 class _Unique(yaml.SafeLoader):
     """YAML in which a key may stand only once: PyYAML would silently keep the last."""
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """The value of a node; one that Python cannot hold (a 13th month, a number of 5,000 digits) is damage there."""
+        try:
+            return super().construct_object(node, deep=deep)
+        except (ValueError, OverflowError) as why:
+            raise yaml.MarkedYAMLError(problem=f"no such value ({why})", problem_mark=node.start_mark) from why
+
 
 def _mapping(loader: _Unique, node: yaml.MappingNode) -> dict[Hashable, Any]:
     seen: set[Hashable] = set()
