@@ -68,7 +68,7 @@ def heard(known: Mapping[str, NotifiedIncident], transitions: Sequence[Incident]
             for follower in [each.incident for each in _followers(now, name) if _louder(each.incident, incident)]:
                 now[follower.incident_id] = NotifiedIncident(follower)
                 told.append(replace(follower, transition="fired"))
-    alone = {one.incident_id for one in told}
+    alone = {one.incident_id for one in told if one.firing}
     followed = {name: one for name, one in begun.items() if one.led_by and name not in now and name not in alone}
     named = {**followed, **now}
     return Heard(

@@ -110,7 +110,12 @@ steps = st.lists(
 
 def nobody_is_left_out(before: Mapping[str, NotifiedIncident], commit: Sequence[Incident], after: Heard) -> None:
     """What fires in a commit is told, or led; what is over by its end is named by its leader, if that is told now."""
-    heard_of = {*before, *after.known, *after.followed, *(one.incident_id for one in after.told)}
+    heard_of = {
+        *before,
+        *after.known,
+        *after.followed,
+        *(one.incident_id for one in after.told if one.transition != "opened"),
+    }
     assert {one.incident_id for one in commit if one.firing} <= heard_of
     named = {rule for one in after.told for rule in one.also}
     for one in after.followed.values():
@@ -130,7 +135,7 @@ def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
         if before is None:
             if what == "fire":
                 state[name] = firing(name, alert=LOUD[int(name) % 3])
-                transitions.append(state[name])
+                transitions += (replace(state[name], transition="opened", firing=False), state[name])
             continue
         now = over(before)
         if what in ("louder", "quieter"):
@@ -152,7 +157,7 @@ def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
         commit, transitions = transitions[:size], transitions[size:]
         after = heard(known, commit)
         nobody_is_left_out(known, commit, after)
-        known, found, _ = after
+        known, found = after.known, [one for one in after.told if one.transition != "opened"]
         for current in commit:
             last[current.incident_id] = current
         for current in found:
@@ -176,6 +181,10 @@ def test_a_follower_that_begins_and_ends_within_one_commit_is_named_by_its_leade
         known, found, followed = heard({}, commit)
         assert told(found) == [("1", "fired", ("rule_2",))]
         assert (list(known), [(name, one.led_by) for name, one in followed.items()]) == (["1"], [("2", "1")])
+    opened = [replace(one, transition="opened", firing=False) for one in (leader, follower)]
+    _, found, followed = heard({}, [*opened, leader, follower, over(follower)])
+    assert [one for one in told(found) if one[1] != "opened"] == [("1", "fired", ("rule_2",))]
+    assert followed["2"].led_by == "1"
     known, found, followed = heard({}, [leader, follower, over(leader), over(follower)])
     assert told(found) == [("1", "fired", ("rule_2",)), ("1", "resolved", ())]
     assert (known, followed["2"].led_by) == ({}, "1")
