@@ -160,7 +160,7 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         tick = self.view.tick
         if tick is None or tick.historic or self.view.finite:
             return at_ms
-        return min(at_ms, clocks.groups_time(self.view.envelope, tick.now_ms))
+        return min(at_ms, tick.now_ms - clocks.surely_behind_ms(self.view.envelope))
 
     def _dated(self, at_ms: int) -> None:
         """A config record of this time."""
@@ -218,7 +218,7 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         tick = self.view.tick
         if tick is None or tick.historic or self.view.finite or newest_ms - tick.now_ms > clocks.FARTHEST_MS:
             return None
-        return tick.now_ms - (self.view.envelope.least_behind_ms or 0) + clocks.SKEW_MS
+        return tick.now_ms - clocks.surely_behind_ms(self.view.envelope) + clocks.SKEW_MS
 
     # -- records ---------------------------------------------------------------------------------------------------
 
@@ -253,7 +253,10 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         self.state = replace(self.state, hidden_ms=passed_time.hidden_ms(self.state, passing))
         if not doubtful:
             return ()
-        return self._doubted(deadlines.unsure(self.view, before, at_ms, BY_COORDINATOR, sure=self.state), at_ms)
+        found = deadlines.unsure(self.view, before, at_ms, BY_COORDINATOR, sure=self.state)
+        if body_of(passing.head.row).members:  # workers are there at this very moment
+            found = tuple(one for one in found if one.rule is not ALL_WORKERS_GONE)
+        return self._doubted(found, at_ms)
 
     def passed_over(self, row: Row) -> None:
         """Time is as it was: what a copy shows of a delay was so when it was written first."""

@@ -23,7 +23,7 @@ SKEW_MS = 5_000
 """How far two clocks that both are right may be apart."""
 FOREVER_MS = 1 << 62
 FARTHEST_MS = 12 * 3_600_000
-"""A clock that is farther off than this is none: records of long ago are read, or the tick is no time of day."""
+"""A tick that is so far before the records is no time of day. One that is far behind them is: they come late."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def read(envelope: Envelope, head: Waiting, *, live: bool, leapt: bool = False) 
         behind_ms = head.arrived_ms - head.row.timestamp_ms
     elif live and not head.historic:
         behind_ms = envelope.behind_ms
-    if behind_ms is not None and abs(behind_ms) > FARTHEST_MS:
+    if behind_ms is not None and behind_ms < -FARTHEST_MS:
         behind_ms = None
     least_ms = behind_ms
     if least_ms is not None and envelope.least_behind_ms is not None and not leapt:
@@ -109,15 +109,21 @@ def monitors_time(envelope: Envelope, at_ms: int) -> int:
     return at_ms + (envelope.behind_ms or 0)
 
 
+def surely_behind_ms(envelope: Envelope) -> int:
+    """How far the coordinator's clock is behind the monitor's at least. Records are read some time after they were
+    written, so it is no more than the least that one ever was. And where even that is more than two right clocks differ
+    by, the records may come late (from a mirrored topic, a backlog), and later ones less late."""
+    behind_ms = envelope.behind_ms if envelope.least_behind_ms is None else envelope.least_behind_ms
+    return 0 if behind_ms is None or behind_ms > SKEW_MS else behind_ms
+
+
 def read_ms(envelope: Envelope, queue: Queue, last: LastRecord | None, at_ms: int, tick: Tick | None) -> int | None:
     """By when a record of this time in another topic was written, on the coordinator's clock; None where nobody read it
-    as it came, or the tick is no time of day. Records are read some time after they were written, so the least that the
-    coordinator's clock was ever behind is the nearest to what it is."""
+    as it came, or the tick is no time of day."""
     if tick is None or tick.historic or at_ms - tick.now_ms > FARTHEST_MS:
         return None
     newest_ms = queue.last_ms if queue.end else last.at_ms if last else 0
-    behind_ms = envelope.behind_ms if envelope.least_behind_ms is None else envelope.least_behind_ms
-    return max(tick.now_ms - (behind_ms or 0), newest_ms)
+    return max(tick.now_ms - surely_behind_ms(envelope), newest_ms)
 
 
 def timed(row: Row) -> Row:

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
@@ -96,17 +98,32 @@ def test_replay_finds_an_outage_of_an_hour_and_its_end() -> None:
     assert ended.resolved_at_ms == story.now_ms
 
 
+@pytest.mark.parametrize("made_anew", [False, True])
+def test_time_that_nobody_else_saw_pass_opens_nothing_that_the_same_record_ends(made_anew: bool) -> None:
+    """Nobody knows whether the group was without a worker for too long; that it has some now is known."""
+    story = left(two_workers())
+    if made_anew:
+        story.wait(1_000)
+        story.tombstone()
+    story.wait(HOUR_MS)
+    story.join("w1", "w2")
+    story.rebalance()
+    assert not incidents(story.fold(), CODE)
+    assert not incidents(story.replayed(), CODE)
+
+
 def test_what_is_configured_counts_by_its_time_and_not_by_what_is_read_later() -> None:
     """Replay reads the whole config topic first: connectors that are stopped after the outage ran before it."""
     story = left(two_workers())
-    story.wait(HOUR_MS)
+    for _ in range(60 * 60 // 4):
+        story.wait(4_000)
+        story.commit_offsets()
     story.join("w1", "w2")
     story.rebalance()
     for name in ("c1", "c2"):
         story.wait(MINUTE_MS)
         rest(story, name, "STOPPED")
-    results = fold_group(story.settings, GROUP, None, story.rows, None, end_of_input=True).results
-    assert incidents(results, CODE)
+    assert incidents(story.replayed(), CODE)
 
 
 def test_a_group_that_history_shows_empty_waits_from_the_first_live_tick() -> None:
