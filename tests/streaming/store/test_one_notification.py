@@ -112,7 +112,8 @@ def test_louder_than_its_leader_it_is_notified_by_itself(world: World) -> None:
 
 def test_what_began_and_ended_within_one_batch_says_in_whose_notification_it_was(world: World) -> None:
     """As after a restart. Nobody hears of it by itself, so its row must not look as if somebody had."""
-    world.commit(HELD, HANDED, over(HANDED))
+    opened = [replace(one, transition="opened", firing=False, fired_at_ms=None) for one in (HELD, HANDED)]
+    world.commit(*opened, HELD, HANDED, over(HANDED))
     assert world.told() == [("i1", "fired", ["assigned_while_active"])]
     with world.store.database.session() as connection:
         rows = connection.execute(
