@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.incidents import grouping
 from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, heard
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Aftermath, AlertSeverity, Generation, Incident, Part, Result
