@@ -29,6 +29,9 @@ from tests.waiting import PATIENCE_S
 pytestmark = pytest.mark.integration
 GROUP = "shapes"
 MAX_DELAY_MS = 4_000
+NOTHING = (0, 0)
+"""No connectors and no tasks."""
+WORKERS_AT_FIRST = 2
 SETTINGS = ClusterSettings(
     name="shapes",
     connect={GROUP: ConnectSettings(config_topic=config_topic(GROUP), status_topic=status_topic(GROUP))},
@@ -57,7 +60,11 @@ class Turn:
 
 
 def turns(records: Sequence[RawRecord]) -> list[Turn]:
-    """The group's records in which anything changes; how often a change is noticed is chance."""
+    """The group's records in which anything changes, from the first that hands something out.
+
+    How often a change is noticed is chance, and so is whether the first two workers meet in the first round. A round
+    that its members did not hear of, because the next one came too early, is repeated.
+    """
     bodies = [
         row.body
         for one in records
@@ -68,11 +75,15 @@ def turns(records: Sequence[RawRecord]) -> list[Turn]:
     found: list[Turn] = []
     for body in bodies:
         turn = turn_of(body)
-        calm = bool(turn.seats) and not turn.delayed and all(one.given == one.revoked == (0, 0) for one in turn.seats)
-        if calm and found and len(found[-1].seats) == len(turn.seats):
+        calm = bool(turn.seats) and not turn.delayed and all(one.given == one.revoked == NOTHING for one in turn.seats)
+        if found and (turn == found[-1] or (calm and len(found[-1].seats) == len(turn.seats))):
             continue
         found.append(turn)
-    return found
+    at = next(number for number, one in enumerate(found) if any(seat.given != NOTHING for seat in one.seats))
+    for turn in found[:at]:
+        assert all(seat.held in (None, NOTHING) and seat.revoked == NOTHING for seat in turn.seats)
+    assert len(found[at - 1].seats) == WORKERS_AT_FIRST
+    return found[at:]
 
 
 def turn_of(body: GroupGeneration) -> Turn:
