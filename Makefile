@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign share probing oracle test check metrics-page picture clean
+.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign share probing oracle test test-of check metrics-page picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -65,6 +65,9 @@ attack: install  ## judge captures and simulated clusters with wrong clocks, hol
 
 test: install  ## run every test, one line per tier
 	@exec $(BIN)/python -m lab.tiers
+
+test-of: install  ## run what a change in one folder needs, without the integration tier (ROOM=streaming/store ARGS="-x")
+	@exec $(BIN)/python -m lab.room_tests $(ROOM) $(ARGS)
 
 check: install  ## static checks: ruff, its format, mypy, import contracts
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
