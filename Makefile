@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign share probing oracle test test-of check metrics-page picture clean
+.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign share probing oracle test test-of check metrics-page rooms picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,9 @@ check: install  ## static checks: ruff, its format, mypy, import contracts
 
 metrics-page: install  ## write docs/metrics.md anew, every series with a sample
 	@$(BIN)/python -m tests.streaming.metrics.metrics_page
+
+rooms: install  ## draw the rooms in docs/architecture.md anew, from the import contracts
+	@$(BIN)/python -m tests.architecture.rooms
 
 picture: install  ## make docs/page.png anew: the page over replayed captures, by Chromium
 	@$(BIN)/python -m tests.web.picture

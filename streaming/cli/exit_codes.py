@@ -1,4 +1,4 @@
-"""How every command ends; the README says the same. On SIGTERM the shell sees 143, as ever."""
+"""How every command ends; docs/running.md says the same. On SIGTERM the shell sees 143, as ever."""
 
 DONE = 0
 """Nothing found."""

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.architecture.rooms import PAGE, PLACE, drawing
+
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
@@ -42,6 +44,10 @@ def test_every_path_of_the_recipes_is_there() -> None:
         if not any(ABBREVIATED.get(first, ROOT / first).glob(rest.rstrip("/") or "*")):
             gone.append(path)
     assert gone == []
+
+
+def test_the_drawing_of_the_rooms_is_that_of_the_import_contracts() -> None:
+    assert PLACE.findall(PAGE.read_text(encoding="utf-8")) == [drawing()], "make rooms draws it"
 
 
 def test_a_link_that_leads_nowhere_is_found() -> None:

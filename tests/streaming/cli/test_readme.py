@@ -1,4 +1,4 @@
-"""What the README tells a newcomer to type and to write works as it stands there."""
+"""What README and docs/running.md ask a newcomer to type and to write works as it stands there."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.cli.commands import EXIT_CODES, parser
 from rebalance_monitor.streaming.config import load
 
 ROOT = Path(__file__).parents[3]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/running.md"))
 BLOCKS = [textwrap.dedent(block).strip() for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, flags=re.M)]
 COMMANDS = [
     shlex.split(line, comments=True)[1:]
