@@ -63,8 +63,8 @@ probing: install  ## judge Streams applications whose copies restore slowly, or 
 attack: install  ## judge captures and simulated clusters with wrong clocks, holes and late starts (at most an hour; resumes)
 	@exec $(BIN)/python -m lab.attack $(ARGS)
 
-test: install  ## run every test, one line per tier
-	@exec $(BIN)/python -m lab.tiers
+test: install  ## run every test, one line per tier (TIER=unit: one tier; ARGS="-x" goes to pytest)
+	@exec $(BIN)/python -m lab.tiers $(TIER) $(ARGS)
 
 test-of: install  ## run what a change in one folder needs, without the integration tier (ROOM=streaming/store ARGS="-x")
 	@exec $(BIN)/python -m lab.room_tests $(ROOM) $(ARGS)

@@ -1,19 +1,21 @@
-"""`make test`: every tier, one line for each at the end (run or skipped, and why).
+"""`make test`: every tier, one line for each at the end (run or skipped, and why). `make test TIER=unit`: that one.
 
-    unit                                                                  said as it goes
-    a file of the integration tier, another one, …, a short tier, …       said in one piece each, after unit
+    a part of the unit tier, another one, …, a short tier, …     these compute
+    a file of the integration tier, another one, …               these wait for brokers, workers and Spark
     a file, …
     a file, …
 
-Integration tests mostly wait for brokers, workers and Spark, so several files run at a time beside the unit tier; the
-short tiers come when no file is left. Tiers that compute nearly all the time get a lower priority: they take what the
-files leave, and no file waits for a processor because of them.
+Whoever has nothing left of its own kind takes from the other, so no processor is idle until the end. What computes has
+a lower priority: no file waits for a processor because of it. Each piece is one process and says what it has to say
+when it has ended.
 
 With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failure.
 """
 
 import importlib.util
+import itertools
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -34,7 +36,9 @@ from lab.paths import ROOT
 SWITCH = "RM_REQUIRE_ALL_TIERS"
 NO_TESTS = 5  # pytest's exit code
 AT_A_TIME = 3
-"""Beside the unit tier. An integration file holds about 1.5 GB of memory."""
+"""Files of the integration tier; each holds about 1.5 GB of memory."""
+PARTS = 8
+"""Of the unit tier: enough that all end at about the same time, few enough that their starts cost little."""
 COMPUTING_NICE = 5
 """By how much the priority of tiers that compute is lower."""
 
@@ -96,6 +100,10 @@ UNIT = Tier("unit", "not postgres and not integration and not prometheus and not
 LONGEST = ("test_chain.py", "test_parts.py", "test_noise.py")
 """Files of the integration tier that take longest: about seven minutes each, three files at a time on two cores."""
 
+SLOW: dict[str, float] = {}
+"""Files of the unit tier that need more processor than their size tells, in seconds."""
+MARKED_WHOLE = re.compile(r"^pytestmark = .*mark\.(postgres|prometheus|browser|integration)\b", re.MULTILINE)
+
 INTEGRATION = Tier("integration", "integration", _no_cluster)
 TIERS = (
     UNIT,
@@ -108,13 +116,13 @@ TIERS = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of pytest: its exit code, its counts of tests, and what it said (empty where that was shown at once)."""
+    """One call of pytest: its exit code, its counts of tests, and what it said."""
 
     code: int
     passed: int
     failed: int
     skipped: int
-    said: bytes = b""
+    said: bytes
 
 
 def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -128,7 +136,7 @@ def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
     return {class_data.OPTIONS_OF_SPARK: " ".join(flags), **kept} if flags else kept
 
 
-def pytest(tests: Sequence[str], *, shown: bool, nice: int = 0) -> Run:
+def pytest(tests: Sequence[str], *, nice: int = 0) -> Run:
     """Run these tests in a process of their own, its priority lower by `nice`.
 
     Ctrl-C reaches it by itself, and it cleans up before it ends.
@@ -136,8 +144,8 @@ def pytest(tests: Sequence[str], *, shown: bool, nice: int = 0) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *tests]
-        output = None if shown else subprocess.PIPE
-        with subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=output, stderr=subprocess.STDOUT) as process:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        with subprocess.Popen(command, cwd=ROOT, env=environment(), **pipes) as process:
             try:
                 said, _ = process.communicate()
             finally:
@@ -145,7 +153,7 @@ def pytest(tests: Sequence[str], *, shown: bool, nice: int = 0) -> Run:
         passed, failed, skipped = _counts(report)
     if process.returncode not in (0, NO_TESTS) and failed == 0:
         failed = 1  # pytest itself failed, for instance while collecting
-    return Run(process.returncode, passed, failed, skipped, said or b"")
+    return Run(process.returncode, passed, failed, skipped, said)
 
 
 def outcome(tier: Tier, runs: Sequence[Run], seconds: float) -> Outcome:
@@ -160,99 +168,104 @@ def outcome(tier: Tier, runs: Sequence[Run], seconds: float) -> Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What one process runs: a tier, or one file of it."""
+    """What one process runs: these files of a tier, all that it has if `name` is empty."""
 
     tier: Tier
-    path: Path | None = None
+    paths: tuple[Path, ...]
+    name: str = ""
 
-    @property
-    def heading(self) -> str:
-        return f"\n=== tier {self.tier.name} ===" if self.path is None else str(self.path.relative_to(ROOT))
-
-    def run(self, extra: Sequence[str], *, shown: bool = False) -> Run:
-        paths = [] if self.path is None else [str(self.path.relative_to(ROOT))]
-        nice = COMPUTING_NICE if self.path is None else 0
-        return pytest(["-m", self.tier.marker, *paths, *extra], shown=shown, nice=nice)
+    def run(self, extra: Sequence[str]) -> Run:
+        paths = [str(path.relative_to(ROOT)) for path in self.paths]
+        nice = 0 if self.tier is INTEGRATION else COMPUTING_NICE
+        return pytest(["-m", self.tier.marker, *paths, *extra], nice=nice)
 
 
-def pieces(tiers: Iterable[Tier]) -> list[Piece]:
-    """The files of the integration tier, and then the other tiers whole."""
-    wanted = list(tiers)
-    whole = [Piece(tier) for tier in wanted if tier is not INTEGRATION]
-    if INTEGRATION not in wanted:
-        return whole
-    marked = (path for path in (ROOT / "tests").rglob("test_*.py") if f"mark.{INTEGRATION.marker}" in path.read_text())
-    # The longest first: so that nobody is left alone with one at the end. Of the others the size tells best.
-    longest_first = sorted(marked, key=lambda path: (path.name in LONGEST, path.stat().st_size), reverse=True)
-    return [*(Piece(INTEGRATION, path) for path in longest_first), *whole]
+def files_of(tier: Tier) -> list[Path]:
+    """Files that can hold tests of the tier. Only a file itself marks its tests (`tests/lab/test_tiers.py`)."""
+    files = {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("test_*.py"))}
+    if tier is UNIT:
+        return [path for path, text in files.items() if not MARKED_WHOLE.search(text)]
+    return [path for path, text in files.items() if f"mark.{tier.name}" in text]
 
 
-class Beside:
-    """Pieces that run beside the unit tier, taken one after the other by everyone who works at them."""
+def weight(path: Path) -> float:
+    """About how many seconds of processor a file of the unit tier needs: of most files the size tells best."""
+    return SLOW.get(path.name, path.stat().st_size / 10_000)
 
-    def __init__(self, waiting: Iterable[Piece], extra: Sequence[str]) -> None:
-        self._waiting, self._extra = deque(waiting), extra
-        self._unshown: deque[bytes] = deque()
-        self._showing = threading.Event()
+
+def pieces(tier: Tier) -> list[Piece]:
+    """The slowest first: so that nobody is left alone with one at the end."""
+    files = files_of(tier)
+    if tier is INTEGRATION:
+        longest_first = sorted(files, key=lambda path: (path.name in LONGEST, path.stat().st_size), reverse=True)
+        return [Piece(tier, (path,), str(path.relative_to(ROOT))) for path in longest_first]
+    if tier is not UNIT:
+        return [Piece(tier, tuple(files))]
+    parts: list[list[Path]] = [[] for _ in range(PARTS)]
+    for path in sorted(files, key=weight, reverse=True):
+        min(parts, key=lambda part: sum(map(weight, part))).append(path)
+    return [Piece(tier, tuple(part), f"part {number} of {PARTS}") for number, part in enumerate(parts, start=1)]
+
+
+class Queues:
+    """Pieces that compute and pieces that wait, taken one after the other by everyone who works at them."""
+
+    def __init__(self, tiers: Iterable[Tier], extra: Sequence[str]) -> None:
+        self.computing: deque[Piece] = deque()
+        self.waiting: deque[Piece] = deque()
+        for tier in tiers:
+            (self.waiting if tier is INTEGRATION else self.computing).extend(pieces(tier))
+        self._extra = extra
+        self._saying = threading.Lock()
         self.runs: dict[str, list[Run]] = defaultdict(list)
-        self.seconds: dict[str, float] = {}
+        self.seconds: dict[str, float] = defaultdict(float)
 
-    def work(self) -> None:
-        """Until nothing is left."""
-        while True:
-            try:
-                piece = self._waiting.popleft()
-            except IndexError:
-                return
-            tier, began = piece.tier.name, time.monotonic()
+    def work(self, *queues: deque[Piece]) -> None:
+        """Until nothing is left in these queues, the first before the second."""
+        while piece := next((taken for queue in queues if (taken := _taken(queue))), None):
+            began = time.monotonic()
             run = piece.run(self._extra)
-            self.runs[tier].append(run)
-            self.seconds[tier] = self.seconds.get(tier, 0.0) + time.monotonic() - began
-            if run.code != NO_TESTS or piece.path is None:
-                self._unshown.append(f"{piece.heading}\n".encode() + run.said)
-            if self._showing.is_set():
-                self._show()
-
-    def show(self) -> None:
-        """From now on, what a piece says is shown when it has ended."""
-        self._showing.set()
-        self._show()
+            with self._saying:
+                self.runs[piece.tier.name].append(run)
+                self.seconds[piece.tier.name] += time.monotonic() - began
+                if run.code != NO_TESTS:
+                    heading = f"\n=== tier {piece.tier.name} {piece.name} ===\n"
+                    sys.stdout.buffer.write(heading.encode() + run.said)
+                    sys.stdout.flush()
 
     def end(self) -> None:
         """No further piece."""
-        self._waiting.clear()
-
-    def _show(self) -> None:
-        while self._unshown:
-            sys.stdout.buffer.write(self._unshown.popleft())
-            sys.stdout.flush()
+        self.computing.clear()
+        self.waiting.clear()
 
 
-def run_all(extra: Sequence[str]) -> list[Outcome]:
-    """Every tier's outcome, in the order of TIERS."""
-    why_not = {tier.name: why for tier in TIERS if (why := tier.missing()) is not None}
-    beside = Beside(pieces(tier for tier in TIERS if tier is not UNIT and tier.name not in why_not), extra)
-    with ThreadPoolExecutor(AT_A_TIME) as workers:
-        if INTEGRATION.name not in why_not:
-            workers.submit(recording.record_once)
-        working = [workers.submit(beside.work) for _ in range(AT_A_TIME)]
+def _taken(queue: deque[Piece]) -> Piece | None:
+    try:
+        return queue.popleft()
+    except IndexError:
+        return None
+
+
+def run_all(tiers: Sequence[Tier], extra: Sequence[str]) -> list[Outcome]:
+    """Every tier's outcome, in their order."""
+    why_not = {tier.name: why for tier in tiers if (why := tier.missing()) is not None}
+    queues = Queues((tier for tier in tiers if tier.name not in why_not), extra)
+    print("what a part or a file says comes when it has ended", flush=True)
+    with ThreadPoolExecutor(AT_A_TIME + 1) as workers:
         try:
-            unit = Piece(UNIT)
-            print(f"the other tiers run beside this one; what they say comes last\n{unit.heading}", flush=True)
-            began = time.monotonic()
-            beside.runs[UNIT.name].append(unit.run(extra, shown=True))
-            beside.seconds[UNIT.name] = time.monotonic() - began
-            beside.show()
+            working = [workers.submit(queues.work, queues.computing, queues.waiting)]
+            if queues.waiting:
+                recording.record_once()
+            working += [workers.submit(queues.work, queues.waiting, queues.computing) for _ in range(AT_A_TIME)]
             for each in working:
                 each.result()
-            beside.show()
         finally:
-            beside.end()
+            queues.end()
     return [
         Outcome(tier.name, why_not=why_not[tier.name])
         if tier.name in why_not
-        else outcome(tier, beside.runs[tier.name], beside.seconds.get(tier.name, 0.0))
-        for tier in TIERS
+        else outcome(tier, queues.runs[tier.name], queues.seconds[tier.name])
+        for tier in tiers
     ]
 
 
@@ -267,11 +280,13 @@ def _counts(report: Path) -> tuple[int, int, int]:
 
 
 def main() -> int:
-    """Run all tiers; 0 when nothing failed."""
+    """Run all tiers, or those that the first arguments name; the others are pytest's. 0 when nothing failed."""
+    names = list(itertools.takewhile({tier.name for tier in TIERS}.__contains__, sys.argv[1:]))
+    tiers, arguments = [tier for tier in TIERS if tier.name in names], sys.argv[1 + len(names) :]
     strict = os.environ.get(SWITCH, "0") not in ("", "0")
     began = time.monotonic()
     try:
-        outcomes = run_all(sys.argv[1:])
+        outcomes = run_all(tiers or TIERS, arguments)
     except KeyboardInterrupt:
         print("stopped; nothing was left running", flush=True)
         return 130

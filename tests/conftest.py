@@ -1,5 +1,6 @@
 """Shared by every tier: Hypothesis profiles, deterministic by default."""
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -9,3 +10,10 @@ settings.register_profile(
 )
 settings.register_profile("long", deadline=None, max_examples=5_000, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("RM_HYPOTHESIS_PROFILE", "normal"))
+
+
+def pytest_collection_finish() -> None:
+    """What is collected stays to the end: the garbage collector need not look through thousands of tests again and
+    again. That is a tenth of a long run."""
+    gc.collect()
+    gc.freeze()

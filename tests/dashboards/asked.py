@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from rebalance_monitor.dashboards.build import render
 from rebalance_monitor.dashboards.places import STREAMS
 from rebalance_monitor.dashboards.shelf import SHELF
+from rebalance_monitor.streaming.core.metrics import CLUSTER
 from tests.dashboards.planted import GROUP, STREAMS_GROUP
 
 
@@ -26,8 +28,14 @@ class Asked:
         return STREAMS_GROUP if self.where.startswith(STREAMS.file) else GROUP
 
 
+@cache
+def rendered(cluster_label: str = CLUSTER) -> Mapping[str, str]:
+    """What `build.render` gives with the addresses of a configuration that has none, made once."""
+    return render(cluster_label=cluster_label)
+
+
 def dashboards() -> dict[str, Any]:
-    made = render()
+    made = rendered()
     return {place.file: json.loads(made[place.file]) for place, _ in SHELF}
 
 
@@ -55,4 +63,4 @@ def sql() -> Iterator[Asked]:
                 yield Asked(f"{file}: ${variable['name']}", variable["query"])
         for mark in dashboard["annotations"].get("list", ()):
             yield Asked(f"{file}: marks", mark["target"]["rawSql"])
-    yield Asked("annotation.json", json.loads(render()["annotation.json"])["target"]["rawSql"])
+    yield Asked("annotation.json", json.loads(rendered()["annotation.json"])["target"]["rawSql"])

@@ -18,12 +18,13 @@ from rebalance_monitor.dashboards.runbooks import pages
 from rebalance_monitor.dashboards.shelf import SHELF
 from rebalance_monitor.streaming.core.metrics import GENERATIONS, METRICS, PREFIX
 from rebalance_monitor.streaming.core.runbooks import Addresses
+from tests.dashboards.asked import rendered
 
 ROOT = Path(__file__).parents[2]
 NAMES = {metric.name for metric in METRICS}
 SERIES = NAMES | {f"{metric.name}_bucket" for metric in METRICS if metric.kind == "histogram"}
 FILES = [place.file for place, _ in SHELF]
-RENDERED = render()
+RENDERED = rendered()
 
 
 def panels(file: str) -> list[dict[str, Any]]:
@@ -52,7 +53,7 @@ def test_check_finds_drift_and_build_mends_it(tmp_path: Path, capsys: pytest.Cap
     assert build.main([*where, "--check", "-o", "json"]) == 1
     states = {line["file"]: line["state"] for line in map(json.loads, capsys.readouterr().out.splitlines())}
     assert {name for name, state in states.items() if state == "differs"} == {"group.json"}
-    assert set(states) == {*render(), *(f"docs/{path}" for path in pages())}
+    assert set(states) == {*RENDERED, *(f"docs/{path}" for path in pages())}
     assert (tmp_path / "group.json").read_text() == "{}"
 
 

@@ -12,6 +12,7 @@ from rebalance_monitor.dashboards.build import render
 from rebalance_monitor.dashboards.cluster_label import renamed_query
 from rebalance_monitor.dashboards.runbooks import pages
 from rebalance_monitor.streaming.core.metrics import CLUSTER, METRICS
+from tests.dashboards.asked import rendered
 
 LABEL = "kafka_cluster"
 
@@ -46,9 +47,9 @@ def unquoted(query: str) -> str:
     return re.sub(r'"[^"]*"', "", query)
 
 
-@pytest.mark.parametrize("file", [name for name in sorted(render()) if name.endswith(".json")])
+@pytest.mark.parametrize("file", [name for name in sorted(rendered()) if name.endswith(".json")])
 def test_every_query_of_a_dashboard_follows_and_the_database_does_not(file: str) -> None:
-    before, after = json.loads(render()[file]), json.loads(render(cluster_label=LABEL)[file])
+    before, after = json.loads(rendered()[file]), json.loads(rendered(LABEL)[file])
     for old, new in zip(queries(before), queries(after), strict=True):
         assert not re.search(rf"\b{CLUSTER}\b", unquoted(new))
         assert unquoted(new) == re.sub(rf"\b{CLUSTER}\b", LABEL, unquoted(old))
@@ -60,7 +61,7 @@ def test_every_query_of_a_dashboard_follows_and_the_database_does_not(file: str)
 
 def test_rules_and_runbooks_follow() -> None:
     for name in ("alerts.yml", "prometheusrule.yaml"):
-        text = render(cluster_label=LABEL)[name]
+        text = rendered(LABEL)[name]
         assert "$labels.cluster" not in text
         assert not re.search(rf"\b{CLUSTER}\b", unquoted("".join(re.findall(r"expr: .*", text))))
     own, renamed = pages(), pages(LABEL)
@@ -69,7 +70,7 @@ def test_rules_and_runbooks_follow() -> None:
 
 
 def test_without_another_name_everything_stays() -> None:
-    assert render() == render(cluster_label=CLUSTER)
+    assert render() == rendered(CLUSTER)
 
 
 def test_whatever_a_monitor_says_of_itself_says_which_cluster_it_watches() -> None:

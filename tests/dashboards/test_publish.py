@@ -12,9 +12,9 @@ pytest.importorskip("grafana_foundation_sdk")
 pytest.importorskip("grafana_api")
 
 from rebalance_monitor.dashboards import publish
-from rebalance_monitor.dashboards.build import render
 from rebalance_monitor.dashboards.places import FLEET, PLACES
 from rebalance_monitor.dashboards.publish import TOKEN_VARIABLE
+from tests.dashboards.asked import rendered
 from tests.dashboards.grafana_double import TOKEN, Double, grafana
 
 UIDS = [place.uid for place in PLACES]
@@ -44,7 +44,7 @@ def test_creates_every_dashboard_in_the_folder(double: Double, capsys: pytest.Ca
     assert run(double, "--folder", "kafka", "-o", "json") == 0
     assert list(double.dashboards) == UIDS
     assert {stored.folder for stored in double.dashboards.values()} == {"kafka"}
-    assert double.shown(FLEET.uid) == json.loads(render()[FLEET.file])
+    assert double.shown(FLEET.uid) == json.loads(rendered()[FLEET.file])
     assert actions(capsys) == {"create"}
 
 

@@ -11,13 +11,13 @@ import yaml
 
 from rebalance_monitor.dashboards import build
 from rebalance_monitor.dashboards.alerts import IDENTITY, WHILE_BLIND, alerts, prometheus_rule, rule_file
-from rebalance_monitor.dashboards.build import render
 from rebalance_monitor.dashboards.incident_alerts import titles
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert
 from rebalance_monitor.streaming.core.metrics import METRICS, label_problem
 from rebalance_monitor.streaming.core.runbooks import Addresses, alert_name, headline, next_step
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from tests.dashboards.asked import rendered
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
@@ -58,7 +58,7 @@ def test_what_one_of_several_monitors_suffers_is_said_of_it_alone_and_stays_said
 @needs_promtool
 def test_with_another_label_for_the_cluster_the_same_rules_hold(tmp_path: Path) -> None:
     """The tests themselves with the label renamed, run against rules that were built for it."""
-    (tmp_path / "alerts.yml").write_text(render(cluster_label="kafka_cluster")["alerts.yml"], encoding="utf-8")
+    (tmp_path / "alerts.yml").write_text(rendered("kafka_cluster")["alerts.yml"], encoding="utf-8")
     for tests in (TESTS, MONITORS):
         text = re.sub(r"(?<!\?)\bcluster(?=(: |=|!=|\)|, ))", "kafka_cluster", tests.read_text(encoding="utf-8"))
         renamed = tmp_path / tests.name
@@ -82,7 +82,7 @@ def test_a_name_that_no_label_or_another_label_has_is_refused(name: str) -> None
 @needs_promtool
 def test_of_every_title_an_alert_fires_with_what_it_is_about_and_ends(tmp_path: Path) -> None:
     """Both paths say the same words, which are the catalogue's."""
-    (tmp_path / "alerts.yml").write_text(render()["alerts.yml"], encoding="utf-8")
+    (tmp_path / "alerts.yml").write_text(rendered()["alerts.yml"], encoding="utf-8")
     test: dict[str, Any] = {"interval": "1m", "input_series": [], "alert_rule_test": []}
     for title in titles():
         own = f'cluster="c", group="g", rule="{title}"'
@@ -119,7 +119,7 @@ def test_of_every_title_an_alert_fires_with_what_it_is_about_and_ends(tmp_path: 
 def test_an_alert_speaks_of_its_own_incident_and_of_no_other_of_the_same_rule(tmp_path: Path) -> None:
     """Two connectors fail at the same time: two alerts, each with its own task. Of one of them another task had failed
     a few minutes before, and its incident has ended."""
-    (tmp_path / "alerts.yml").write_text(render()["alerts.yml"], encoding="utf-8")
+    (tmp_path / "alerts.yml").write_text(rendered()["alerts.yml"], encoding="utf-8")
     test: dict[str, Any] = {"interval": "1m", "input_series": [], "alert_rule_test": []}
     alerts = []
     for connector in ("a", "b"):
