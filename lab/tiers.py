@@ -14,6 +14,7 @@ With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failu
 
 import importlib.util
 import itertools
+import json
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ from xml.etree import ElementTree
 
 from lab.cluster import class_data, jars, java, recording
 from lab.errors import LabError
-from lab.paths import ROOT
+from lab.paths import BUILD, ROOT
 
 SWITCH = "RM_REQUIRE_ALL_TIERS"
 NO_TESTS = 5  # pytest's exit code
@@ -98,10 +99,12 @@ def _no_browser() -> str | None:
 
 UNIT = Tier("unit", "not postgres and not integration and not prometheus and not browser", _nothing)
 LONGEST = ("test_chain.py", "test_parts.py", "test_noise.py")
-"""Files of the integration tier that take longest: about seven minutes each, three files at a time on two cores."""
+"""Files of the integration tier that take longest: about seven minutes each, three files at a time on two cores. So a
+clone that never ran them begins with these."""
+A_LONG_ONE_S = 420.0
 
-SLOW: dict[str, float] = {}
-"""Files of the unit tier that need more processor than their size tells, in seconds."""
+SECONDS = BUILD / "test-seconds.json"
+"""How long each file of tests took when it ran last, by its path in the clone. A clone that never ran them has none."""
 MARKED_WHOLE = re.compile(r"^pytestmark = .*mark\.(postgres|prometheus|browser|integration)\b", re.MULTILINE)
 
 INTEGRATION = Tier("integration", "integration", _no_cluster)
@@ -116,13 +119,14 @@ TIERS = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of pytest: its exit code, its counts of tests, and what it said."""
+    """One call of pytest: its exit code, its counts of tests, what it said, and how long each file of tests took."""
 
     code: int
     passed: int
     failed: int
     skipped: int
     said: bytes
+    seconds: Mapping[str, float]
 
 
 def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -144,16 +148,18 @@ def pytest(tests: Sequence[str], *, nice: int = 0) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *tests]
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-        with subprocess.Popen(command, cwd=ROOT, env=environment(), **pipes) as process:
+        with subprocess.Popen(
+            command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as process:
             try:
                 said, _ = process.communicate()
             finally:
                 process.wait()  # at Ctrl-C `communicate` gives up long before pytest has cleaned up
         passed, failed, skipped = _counts(report)
+        seconds = _seconds(report)
     if process.returncode not in (0, NO_TESTS) and failed == 0:
         failed = 1  # pytest itself failed, for instance while collecting
-    return Run(process.returncode, passed, failed, skipped, said)
+    return Run(process.returncode, passed, failed, skipped, said, seconds)
 
 
 def outcome(tier: Tier, runs: Sequence[Run], seconds: float) -> Outcome:
@@ -188,23 +194,36 @@ def files_of(tier: Tier) -> list[Path]:
     return [path for path, text in files.items() if f"mark.{tier.name}" in text]
 
 
-def weight(path: Path) -> float:
-    """About how many seconds of processor a file of the unit tier needs: of most files the size tells best."""
-    return SLOW.get(path.name, path.stat().st_size / 10_000)
+def weights(files: Iterable[Path]) -> dict[Path, float]:
+    """About how many seconds each file needs. Where it never ran its size tells best: about 1 s for 10 kB."""
+    known = json.loads(SECONDS.read_text(encoding="utf-8")) if SECONDS.exists() else {}
+    guessed = {path: A_LONG_ONE_S if path.name in LONGEST else path.stat().st_size / 10_000 for path in files}
+    return {path: float(known.get(str(path.relative_to(ROOT)), guess)) for path, guess in guessed.items()}
 
 
 def pieces(tier: Tier) -> list[Piece]:
     """The slowest first: so that nobody is left alone with one at the end."""
     files = files_of(tier)
+    weight = weights(files)
+    slowest_first = sorted(files, key=lambda path: weight[path], reverse=True)
     if tier is INTEGRATION:
-        longest_first = sorted(files, key=lambda path: (path.name in LONGEST, path.stat().st_size), reverse=True)
-        return [Piece(tier, (path,), str(path.relative_to(ROOT))) for path in longest_first]
+        return [Piece(tier, (path,), str(path.relative_to(ROOT))) for path in slowest_first]
     if tier is not UNIT:
         return [Piece(tier, tuple(files))]
     parts: list[list[Path]] = [[] for _ in range(PARTS)]
-    for path in sorted(files, key=weight, reverse=True):
-        min(parts, key=lambda part: sum(map(weight, part))).append(path)
+    for path in slowest_first:
+        min(parts, key=lambda part: sum(weight[one] for one in part)).append(path)
     return [Piece(tier, tuple(part), f"part {number} of {PARTS}") for number, part in enumerate(parts, start=1)]
+
+
+def remember(runs: Iterable[Run]) -> None:
+    """For the next time: how long each file took, one that runs in several tiers the sum of them."""
+    took = Counter[str]()
+    for run in runs:
+        took.update(run.seconds)
+    known = json.loads(SECONDS.read_text(encoding="utf-8")) if SECONDS.exists() else {}
+    SECONDS.parent.mkdir(exist_ok=True)
+    SECONDS.write_text(json.dumps({**known, **took}, indent=0, sort_keys=True), encoding="utf-8")
 
 
 class Queues:
@@ -261,6 +280,7 @@ def run_all(tiers: Sequence[Tier], extra: Sequence[str]) -> list[Outcome]:
                 each.result()
         finally:
             queues.end()
+    remember(run for runs in queues.runs.values() for run in runs)
     return [
         Outcome(tier.name, why_not=why_not[tier.name])
         if tier.name in why_not
@@ -277,6 +297,15 @@ def _counts(report: Path) -> tuple[int, int, int]:
         sum(int(suite.attrib.get(name, 0)) for suite in suites) for name in ("tests", "failures", "errors", "skipped")
     )
     return tests - failures - errors - skipped, failures + errors, skipped
+
+
+def _seconds(report: Path) -> dict[str, float]:
+    """By file: a test's class name in the report is its module's name, and that of its class if it has one."""
+    took: dict[str, float] = defaultdict(float)
+    for case in ElementTree.parse(report).getroot().iter("testcase") if report.exists() else ():
+        module = re.sub(r"\.[A-Z]\w*$", "", case.attrib["classname"])
+        took[f"{module.replace('.', '/')}.py"] += float(case.attrib["time"])
+    return took
 
 
 def main() -> int:

@@ -1,5 +1,6 @@
 """`make test`: how the tiers share the machine."""
 
+import json
 import os
 import re
 from pathlib import Path
@@ -42,15 +43,31 @@ def test_each_file_is_in_a_tier_and_the_parts_of_one_share_its_files() -> None:
         assert sorted(shared) == tiers.files_of(tier)
 
 
-def test_the_parts_of_the_unit_tier_weigh_about_the_same() -> None:
-    weights = [sum(map(tiers.weight, piece.paths)) for piece in tiers.pieces(tiers.UNIT)]
-    assert max(weights) - min(weights) <= max(map(tiers.weight, tiers.files_of(tiers.UNIT)))
-    assert set(tiers.SLOW) <= {path.name for path in tiers.files_of(tiers.UNIT)}
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Where it is kept how long files took: nowhere yet."""
+    monkeypatch.setattr(tiers, "SECONDS", tmp_path / "test-seconds.json")
+    return tiers.SECONDS
 
 
-def test_the_longest_files_come_first() -> None:
+def test_a_clone_that_never_ran_its_tests_begins_with_the_longest_files(seconds: Path) -> None:
+    assert not seconds.exists()
     names = [piece.paths[0].name for piece in tiers.pieces(tiers.INTEGRATION)]
     assert set(names[: len(tiers.LONGEST)]) == set(tiers.LONGEST)
+
+
+def test_the_parts_of_the_unit_tier_take_about_as_long_as_each_other(seconds: Path) -> None:
+    slow, slower = "tests/schemas/test_wire.py", "tests/web/test_views.py"
+    tiers.remember([tiers.Run(0, 1, 0, 0, b"", {slow: 100.0}), tiers.Run(0, 1, 0, 0, b"", {slow: 50.0, slower: 200.0})])
+    assert json.loads(seconds.read_text()) == {slow: 150.0, slower: 200.0}
+    found = tiers.pieces(tiers.UNIT)
+    assert [str(piece.paths[0].relative_to(ROOT)) for piece in found[:2]] == [slower, slow]
+    assert len(found[0].paths) == len(found[1].paths) == 1, "the others are dealt to the other parts"
+
+
+def test_a_run_tells_how_long_each_file_took() -> None:
+    run = tiers.pytest(["tests/lab/test_java.py", "tests/schemas/test_wire.py", "--no-header"])
+    assert set(run.seconds) == {"tests/lab/test_java.py", "tests/schemas/test_wire.py"}
 
 
 def test_who_has_nothing_left_of_its_own_kind_takes_from_the_other(capfdbinary: pytest.CaptureFixture[bytes]) -> None:

@@ -24,7 +24,7 @@ NAMES = ("kip848-a", "share-groups", "share-topics", "streams-kip1071-4.3.1")
 EVERY_CUT = os.environ.get("RM_MUTANTS") == "all"
 OF_STREAMS = ("streams-kip1071-4.3.1",)
 """Which process a member runs in stands in its first record alone, and no target tells it."""
-STEP, MOST_CUTS = 20, 40
+STEP, CUTS = 20, 10
 CLASSIC = frozenset({"conversion"})
 """Kinds of reasons of targets that no assignor of the broker computed, and of the classic groups they came from."""
 
@@ -35,9 +35,9 @@ def records(capture: str) -> tuple[RawRecord, ...]:
 
 
 def cuts(capture: str) -> list[int]:
-    """The places of the first records that are read; of a long capture every few of them, unless all are asked for."""
+    """The places of the first records that are read; about ten, unless all are asked for."""
     every = list(range(STEP, len(records(capture)), STEP))
-    return every if EVERY_CUT or len(every) <= MOST_CUTS else every[:: len(every) // 10]
+    return every if EVERY_CUT else every[:: max(1, len(every) // CUTS)]
 
 
 def told(capture: str, some: Iterable[RawRecord]) -> Sequence[dict[str, Any]]:
