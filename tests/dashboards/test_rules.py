@@ -155,7 +155,7 @@ def test_an_alert_speaks_of_its_own_incident_and_of_no_other_of_the_same_rule(tm
 @needs_promtool
 def test_links_lead_to_the_page_of_the_monitor_that_watches_the_cluster(tmp_path: Path) -> None:
     """Without building the rules anew: the monitor says where its page is, also when it is gone."""
-    (tmp_path / "alerts.yml").write_text(render()["alerts.yml"], encoding="utf-8")
+    (tmp_path / "alerts.yml").write_text(rendered()["alerts.yml"], encoding="utf-8")
     own = 'group="g", team="", worker="", connector="", rule="imbalance", severity="info", path="prometheus"'
     pages = {"c": "https://kafka.example/monitor", "d": "http://10.0.0.7:9471", "none": "http://127.0.0.1:9471"}
     series = [{"series": f'rebalance_monitor_incident{{cluster="{one}", {own}}}', "values": "1x9"} for one in pages]
