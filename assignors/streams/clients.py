@@ -29,6 +29,7 @@ class Client:
     """
 
     __slots__ = (
+        "_sums",
         "active",
         "capacity",
         "consumers",
@@ -66,12 +67,17 @@ class Client:
             self.previous_active, self.previous_standby = _reported(given, hash_orders)
         else:
             self.previous_active, self.previous_standby = _previous(self.owners, sums, tasks.task_of)
-        self.ends: Mapping[TaskId, int] = tasks.end_offset_sums
-        self.known_lags = {task: _lag(total, self.ends[task]) for task, total in sums.items() if task in self.ends}
+        self._sums = sums
+        self.set_ends(tasks.end_offset_sums)
         self.active: list[TaskId] = []
         self.standby: list[TaskId] = []
         self.warm_ups: list[TaskId] = []
         self.followup_deadline_ms: int | None = None
+
+    def set_ends(self, ends: Mapping[TaskId, int]) -> None:
+        """Take these for the end offset sums of the stateful tasks."""
+        self.ends: Mapping[TaskId, int] = ends
+        self.known_lags = {task: _lag(total, ends[task]) for task, total in self._sums.items() if task in ends}
 
     def lag(self, task: TaskId) -> int:
         """The lag of a stateful task; -2 if the client runs it, -3 if nobody can tell. Raises LeaderFailed for another

@@ -45,9 +45,22 @@ def assign(
     hash_orders: HashOrders,
 ) -> bool:
     """Fill the clients' `active`, `standby` and `warm_ups`; whether a probing rebalance is needed."""
+    ideal = place_ideally(clients, tasks, stateful, racks, configs, era, hash_orders)
+    return correct(ideal, stateful, racks, configs, era, hash_orders)
+
+
+def place_ideally(
+    clients: Sequence[Client],
+    tasks: Sequence[TaskId],
+    stateful: Sequence[TaskId],
+    racks: Racks,
+    configs: AssignmentConfigs,
+    era: Era,
+    hash_orders: HashOrders,
+) -> Placement:
+    """Where the stateful tasks and their standbys are once nothing lags: no end offset counts."""
     placement = Placement(clients, tasks)
-    ranks = [placement.rank[task] for task in stateful]
-    ranks.sort()
+    ranks = _ranks(placement, stateful)
     costs = Costs.configured(configs, _TRAFFIC_COST, _NON_OVERLAP_COST)
     _place_stateful(placement, ranks)
     racks.optimize_active(placement, ranks, costs)
@@ -55,6 +68,20 @@ def assign(
         may_move, may_move_task = _place_standbys(placement, ranks, configs, era, hash_orders)
         balance(placement, placement.standby, may_move)
         racks.optimize_standby(placement, costs, may_move_task)
+    return placement
+
+
+def correct(
+    placement: Placement,
+    stateful: Sequence[TaskId],
+    racks: Racks,
+    configs: AssignmentConfigs,
+    era: Era,
+    hash_orders: HashOrders,
+) -> bool:
+    """Bring the ideal placement in line with the clients' lags, place the stateless tasks, and fill the clients;
+    whether a probing rebalance is needed."""
+    ranks = _ranks(placement, stateful)
     movements = Movements(placement, ranks, configs, era, hash_orders)
     moved = movements.move_actives() + movements.move_standbys()
     stateless = sorted(frozenset(placement.rank.values()) - frozenset(ranks))
@@ -64,6 +91,10 @@ def assign(
     for client, warm_ups in zip(placement.clients, movements.warm_ups, strict=True):
         client.warm_ups = [placement.tasks[task] for task in sorted(warm_ups)]
     return moved > 0
+
+
+def _ranks(placement: Placement, tasks: Sequence[TaskId]) -> list[int]:
+    return sorted(placement.rank[task] for task in tasks)
 
 
 def _place_stateful(placement: Placement, tasks: Sequence[int]) -> None:

@@ -93,6 +93,25 @@ def lead(round_: LeaderRound) -> LeaderAnswer:
     return _Leader(round_).answer()
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A round up to the point where an assignor runs. `met`: the clients in the order in which the leader met them,
+    `clients`: in that of its map."""
+
+    application: StreamsApplication
+    topology: Topology
+    plan: TopicPlan
+    met: list[Client]
+    clients: list[Client]
+    handover: Handover
+    orders: HashOrders
+
+
+def prepare(round_: LeaderRound) -> Prepared | None:
+    """The round before its assignor runs; None where the answer is an error. Raises LeaderFailed like `lead`."""
+    return _Leader(round_).prepared()
+
+
 class _Leader:
     """One round at work."""
 
@@ -107,18 +126,33 @@ class _Leader:
     def answer(self) -> LeaderAnswer:
         """The assignments, or an error code for everybody."""
         try:
-            return self._answer()
+            ready = self._ready()
+            if ready is None:
+                return self._error(SHUTDOWN_REQUESTED)
+            assignor = self._round.assignor
+            if isinstance(assignor, BuiltIn):
+                self._run_built_in(ready, _without_lags(assignor, ready.plan))
+                return self._told(ready)
+            return self._run_plug_in(assignor(), ready)
         except MissingSourceTopics:
             return self._error(INCOMPLETE_SOURCE_TOPICS)
         except (NoAssignment, TaskAssignmentException):
             return self._error(ASSIGNMENT_ERROR)
 
-    def _answer(self) -> LeaderAnswer:
+    def prepared(self) -> Prepared | None:
+        """What an assignor is given; None where none runs."""
+        try:
+            return self._ready()
+        except (MissingSourceTopics, NoAssignment):
+            return None
+
+    def _ready(self) -> Prepared | None:
+        """What an assignor is given; None where the application is to be shut down."""
         checked_late = self._round.release >= _VERSIONS_CHECKED_LATE_SINCE
         if not checked_late:
             self._check_versions()
         if self._group.shutdown_requested:
-            return self._error(SHUTDOWN_REQUESTED)
+            return None
         self._prepare_topics()
         if checked_late:
             self._check_versions()
@@ -136,11 +170,14 @@ class _Leader:
         by_id = {client.process_id: client for client in met}
         # The leader walks its map of clients, which it filled in the order in which it met them.
         clients = [by_id[one] for one in self._orders.processes(by_id)]
-        assignor = self._round.assignor
-        if isinstance(assignor, BuiltIn):
-            self._run_built_in(application, _without_lags(assignor, plan), clients, topology)
-            return self._told(application, topology, clients)
-        return self._run_plug_in(assignor(), application, topology, met, clients)
+        handover = Handover(
+            partitions={task.id: task.sources for task in topology.tasks.values()},
+            stateful=frozenset(topology.stateful),
+            owned=self._group.owned,
+            versions=Versions(self._group.least_version, self._group.least_supported),
+            era=application.era,
+        )
+        return Prepared(application, topology, plan, met, clients, handover, self._orders)
 
     def _check_versions(self) -> None:
         group = self._group
@@ -159,27 +196,19 @@ class _Leader:
                 raise MissingSourceTopics(str(why)) from why
             raise
 
-    def _run_built_in(
-        self, application: StreamsApplication, assignor: BuiltIn, clients: list[Client], topology: Topology
-    ) -> None:
-        followup = built_in.run(application, assignor, clients, topology, self._orders)
-        for client in clients:
+    def _run_built_in(self, ready: Prepared, assignor: BuiltIn) -> None:
+        followup = built_in.run(ready.application, assignor, ready.clients, ready.topology, self._orders)
+        for client in ready.clients:
             if followup and client.process_id == self._round.leader_process_id:
                 interval_ms = self._round.configs.probing_rebalance_interval_ms
                 client.followup_deadline_ms = self._round.now_ms + interval_ms
 
-    def _run_plug_in(
-        self,
-        assignor: TaskAssignor,
-        application: StreamsApplication,
-        topology: Topology,
-        met: list[Client],
-        clients: list[Client],
-    ) -> LeaderAnswer:
+    def _run_plug_in(self, assignor: TaskAssignor, ready: Prepared) -> LeaderAnswer:
         """Let the plug-in assign, tell it what became of it, and end like Kafka if its answer is wrong."""
+        application, topology, clients = ready.application, ready.topology, ready.clients
         assignor.configure(self._round.plug_in_configs)
         tasks = [topology.tasks[task] for task in self._orders.tasks(topology.ids)]
-        state = application_state_of(tasks, met, application.racks, application.configs, self._orders)
+        state = application_state_of(tasks, ready.met, application.racks, application.configs, self._orders)
         assignment = assignor.assign(state)
         error = validate_task_assignment(state, assignment)
         subscription = GroupSubscription(self._round.subscriptions)
@@ -195,22 +224,15 @@ class _Leader:
             reason = f"{error.value}, and an unknown process or task stands there, too"
             raise LeaderFailed("NullPointerException", reason)
         apply(assignment, by_id, self._orders)
-        answer = self._told(application, topology, clients)
+        answer = self._told(ready)
         assignor.on_assignment_computed(GroupAssignment(answer.assignments), subscription, error)
         if error is not AssignmentError.NONE:
             raise LeaderFailed("StreamsException", f"the task assignor's answer is wrong: {error.value}")
         return answer
 
-    def _told(self, application: StreamsApplication, topology: Topology, clients: list[Client]) -> LeaderAnswer:
-        group, era = self._group, application.era
-        partitions = {task.id: task.sources for task in topology.tasks.values()}
-        handover = Handover(
-            partitions=partitions,
-            stateful=frozenset(topology.stateful),
-            owned=group.owned,
-            versions=Versions(group.least_version, group.least_supported),
-            era=era,
-        )
+    def _told(self, ready: Prepared) -> LeaderAnswer:
+        group, era, clients = self._group, ready.application.era, ready.clients
+        handover = ready.handover
         assignments: dict[str, MemberAssignment] = {}
         shares: dict[ProcessId, ClientShare] = {}
         stable = not group.has_future_member
@@ -222,13 +244,11 @@ class _Leader:
             told, withheld = handover.assignments(client, share.threads)
             assignments.update(told)
             stable &= not withheld and client.followup_deadline_ms is None
-        version = group.least_version
+        partitions_by_host, standby_partitions_by_host = hosts_of(ready)
         return LeaderAnswer(
             assignments=assignments,
-            partitions_by_host=_by_host(clients, partitions, standby=False) if version >= _FIRST_WITH_HOSTS else {},
-            standby_partitions_by_host=(
-                _by_host(clients, partitions, standby=True) if version >= _FIRST_WITH_STANDBY_HOSTS else {}
-            ),
+            partitions_by_host=partitions_by_host,
+            standby_partitions_by_host=standby_partitions_by_host,
             shares=shares,
             created_topics=self._topics.created,
             stable=stable and era.high_availability,
@@ -250,10 +270,19 @@ def _without_lags(assignor: BuiltIn, plan: TopicPlan) -> BuiltIn:
     return assignor if plan.lags_known or needs_none else BuiltIn.FALLBACK_PRIOR
 
 
+def hosts_of(ready: Prepared) -> tuple[Hosts, Hosts]:
+    """The target's source partitions by endpoint, and those of its copies, as far as the group's version has them."""
+    version, partitions = ready.handover.versions.used, ready.handover.partitions
+    return (
+        _by_host(ready.clients, partitions, standby=False) if version >= _FIRST_WITH_HOSTS else {},
+        _by_host(ready.clients, partitions, standby=True) if version >= _FIRST_WITH_STANDBY_HOSTS else {},
+    )
+
+
 def _by_host(
     clients: Sequence[Client], partitions: Mapping[TaskId, Sequence[TopicPartition]], *, standby: bool
 ) -> Hosts:
-    """The target's source partitions by endpoint; of two clients with one endpoint the later counts."""
+    """Partitions by endpoint; of two clients with one endpoint the later counts."""
     return {
         client.host_info: tuple(
             dict.fromkeys(part for task in (client.standby if standby else client.active) for part in partitions[task])

@@ -4,6 +4,7 @@ Clients and tasks are numbers: their rank in Java's order, so comparing numbers 
 """
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 from rebalance_monitor.assignors.streams.clients import Client
 from rebalance_monitor.assignors.streams.failures import illegal_argument
@@ -27,6 +28,13 @@ class Placement:
         self.standby: list[set[int]] = [set() for _ in self.clients]
         self.count = [0] * len(self.clients)
         self.load = [0.0] * len(self.clients)
+
+    def copied(self) -> "Placement":
+        """The same, to be changed apart. The clients are the same ones."""
+        other = copy(self)
+        other.active, other.standby = [set(one) for one in self.active], [set(one) for one in self.standby]
+        other.count, other.load = list(self.count), list(self.load)
+        return other
 
     def holds(self, client: int, task: int) -> bool:
         """Whether the client has the task in either role."""

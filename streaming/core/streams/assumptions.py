@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.streams.caught_up import Possible, Sums
@@ -36,8 +37,10 @@ class Assumptions:
         tasks: Sequence[TaskId],
         options: Sequence[Sequence[Possible]],
         unpruned: Sequence[Sequence[Possible]],
+        other: OtherEnds | None = None,
     ) -> None:
-        self.frame, self.tasks, self.unpruned = frame, tasks, unpruned
+        """`other`: the round under other end offsets, where they may move tasks."""
+        self.frame, self.tasks, self.unpruned, self.other = frame, tasks, unpruned, other
         self._options = options
         self.start: Choice = (0,) * len(tasks)
         self.seen: dict[Choice, Worth] = {}
@@ -49,6 +52,10 @@ class Assumptions:
             task: options[number].end for task, options, number in zip(self.tasks, self._options, choice, strict=True)
         }
         return hypothesis_of(self.frame, ends)
+
+    def by_task(self) -> dict[TaskId, Sequence[Possible]]:
+        """The end offsets of each task that stand for all."""
+        return dict(zip(self.tasks, self._options, strict=True))
 
     def neighbours(self, choice: Choice) -> Iterator[Choice]:
         """The assumptions that differ in one task that is worth changing."""

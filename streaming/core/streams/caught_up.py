@@ -79,7 +79,7 @@ def possible(
         ends += [level + acceptable, level + acceptable + 1]
         if below:
             ends += [max(level - 1, 0), level]
-    ends.append(max(largest, acceptable) + acceptable + FAR)
+    ends += [0] * below + [max(largest, acceptable) + acceptable + FAR]
     least = 0 if below else largest
     listed = dict.fromkeys((floor, *sorted(set(ends))))
     everybody = frozenset(processes)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from rebalance_monitor.assignors.streams.tasks import task_of
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.streaming.core.cluster.changelogs import ends_at, sampled_ends
-from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.fold import departures, missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import (
@@ -53,8 +52,7 @@ from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task
 from rebalance_monitor.streaming.core.streams.source_changelogs import from_sources
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 from rebalance_monitor.streaming.core.streams.topology import (
-    Seen,
-    given_only,
+    cut,
     learnt,
     renumbered,
     shrunk,
@@ -144,11 +142,12 @@ def judged(
         racks = known_racks(view.knowledge.topics, settings.topology, view.group, seen, row.timestamp_ms, until_ms)
         found = _judged(view, settings, state, replace(record, racks=racks), row, plug_ins)
         if settings.plug_in is None and _by_other_tasks(found):  # a plug-in is told of each generation once
-            less = replace(existing(record, given_only(seen, threads)), racks=racks)
-            if _are_all(less.seen, seen, counts, view.knowledge.topics):
+            now_there = {topic: counts.get(topic, 0) for topic in view.knowledge.topics.topics}
+            less = replace(existing(record, cut(seen, threads, now_there)), racks=racks)
+            if less.seen != seen:
                 again_found = _judged(view, settings, state, less, row, plug_ins)
                 if again_found.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE):
-                    found, record, seen, proved = again_found, less, less.seen, given_only(proved, threads)
+                    found, record, seen, proved = again_found, less, less.seen, cut(proved, threads, now_there)
         found = _with_fewer(_doubted(found, left), shrunk(state.seen, seen), counts)
         found = with_deadline(found, deadline, settings, state.remembered)
         if written_again.first_may_be_missing(view.envelope, row):
@@ -247,16 +246,6 @@ def _by_other_tasks(found: Judged) -> bool:
     verdict = found.verdict
     searched = verdict.reason is not None and verdict.reason.kind is ReasonKind.TOO_MANY_POSSIBILITIES
     return verdict.grade is Grade.UNEXPLAINED or searched
-
-
-def _are_all(less: Seen, seen: Seen, counts: Mapping[str, int], topics: TopicHistory) -> bool:
-    """Whether samples show that topics have no more partitions than threads are given; of a topic that was sampled and
-    is not there any more, none. Without samples nobody can tell it from tasks that the leader left out."""
-    now = {topic: count for part in less for topic, count in part.topics.items()}
-    other = {topic for part in seen for topic, count in part.topics.items() if now.get(topic, 0) < count}
-    gone = {topic: 0 for topic in other if topic in topics.topics and topic not in counts}
-    shown = {**gone, **counts}
-    return bool(other) and all(shown.get(topic) == now.get(topic, 0) for topic in other)
 
 
 def _with_fewer(found: Judged, fewer: Mapping[str, tuple[int, int]], counts: Mapping[str, int]) -> Judged:

@@ -13,8 +13,9 @@ from uuid import UUID
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import era_of
-from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, MakeAssignor
+from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, MakeAssignor, prepare
 from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of
+from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
 from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment, MemberSubscription
 from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
@@ -152,6 +153,13 @@ class RoundMaker:
             java_version=hypothesis.java_version,
         )
 
+    def other_ends(self, hypothesis: Hypothesis) -> OtherEnds | None:
+        """The round, whatever its end offsets; None where the answer is an error. Raises LeaderFailed where the
+        leader fails."""
+        round_ = self.round(hypothesis)
+        ready = prepare(round_)
+        return None if ready is None else OtherEnds(round_, ready)
+
 
 def _subscription(thread: StreamsThread) -> MemberSubscription:
     wanted = thread.wanted
@@ -196,22 +204,26 @@ def difference(record: ObservedRecord, answer: LeaderAnswer) -> Difference:
         given = answer.assignments.get(thread.id)
         if given is None:
             return Difference(1, f"{thread.id} is no member")
-        tasks = frozenset(zip(given.partitions, given.active, strict=True)) ^ frozenset(thread.pairs)
-        copies = _copies(given.standby) ^ _copies(thread.standby)
-        other_time = thread.told.version >= FIRST_WITH_NEXT and (
-            _kind(given.next_rebalance_ms) != _kind(thread.told.next_rebalance_ms)
-        )
-        differs = len(tasks) + len(copies) + other_time + head_differs(given, thread)
-        if differs and not first:
-            what = "other tasks" if tasks else "other standby tasks" if copies else "another time or version"
-            first = f"{thread.id} was given {what} than any leader's computation gives it"
-        size += differs
+        differs = thread_difference(thread, given)
+        size, first = size + differs.size, first or differs.first
     hosts = hosts_of(answer.partitions_by_host), hosts_of(answer.standby_partitions_by_host)
     for thread in record.threads[:1]:
         told = hosts_of(thread.told.partitions_by_host()), hosts_of(thread.told.standby_partitions_by_host())
         if thread.told.error == 0 and told != hosts:
             size, first = size + 1, first or "the host maps differ from the computed ones"
     return Difference(size, first)
+
+
+def thread_difference(thread: StreamsThread, given: MemberAssignment) -> Difference:
+    """Between what a thread was given and what it is given by an answer."""
+    tasks = frozenset(zip(given.partitions, given.active, strict=True)) ^ frozenset(thread.pairs)
+    copies = _copies(given.standby) ^ _copies(thread.standby)
+    other_time = thread.told.version >= FIRST_WITH_NEXT and (
+        _kind(given.next_rebalance_ms) != _kind(thread.told.next_rebalance_ms)
+    )
+    what = "other tasks" if tasks else "other standby tasks" if copies else "another time or version"
+    size = len(tasks) + len(copies) + other_time + head_differs(given, thread)
+    return Difference(size, f"{thread.id} was given {what} than any leader's computation gives it" if size else "")
 
 
 def _copies(standby: Mapping[TaskId, Sequence[TopicPartition]]) -> set[tuple[TaskId, frozenset[TopicPartition]]]:

@@ -1,10 +1,12 @@
 """Which hypotheses give the answer in a record: a search with a budget of leader runs.
 
 First every frame (release, assignor, configuration, statefulness) is run once, with the likeliest end offsets. Then the
-frames are searched, those first whose leader prefers processes that lag less, the nearest of them first: from an
-assumption about every task's end offset, one task after the other is changed, and the assumption whose answer is
-nearest to the record is changed next. Assumptions that cannot place a task as the record does are left out beforehand
-(`caught_up.fits`).
+frames are searched, those first whose leader prefers processes that lag less, the nearest of them first. Assumptions
+that cannot place a task as the record does are left out beforehand (`caught_up.fits`).
+
+    high availability    which end offsets give the answer is decided process by process (`by_process`)
+    all others           from an assumption about every task's end offset, one task after the other is changed, and the
+                         assumption whose answer is nearest to the record is changed next
 
     budget 150 runs      frames 1 .. 10, one run each      nearest: frame 1, 4 differences
     frame 1              task 2_0 further: 2 differences   task 2_1 further, too: 0 differences: found
@@ -22,6 +24,7 @@ from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import LeaderAnswer, lead
+from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
@@ -32,8 +35,8 @@ from rebalance_monitor.streaming.core.streams.assumptions import (
     Worth,
     hypothesis_of,
 )
+from rebalance_monitor.streaming.core.streams.by_process import ByProcess, Work, placed
 from rebalance_monitor.streaming.core.streams.caught_up import (
-    Placed,
     Possible,
     below_sums,
     firsts,
@@ -55,6 +58,8 @@ MOST_RUNS = 150
 CELLS = 60_000
 """Tasks times processes over all runs: a large group gets fewer runs."""
 FEWEST_RUNS = 4
+WORK = 100_000
+"""The same for what is decided process by process: a placement costs an eighth of a run."""
 MOST_PLUG_IN_RUNS = 30
 """Each is a call of a process."""
 DEFAULT_JAVA = 17
@@ -122,6 +127,7 @@ class Search:
         self._processes = record.processes()
         most = MOST_RUNS if plugged is None else MOST_PLUG_IN_RUNS
         self._runs = self._more = max(runs_of(record, most, weight) // parts, FEWEST_RUNS)
+        self._work = Work(WORK // (parts * weight))
         self.made = 0
         self._failed = ""
         self._nearest: tuple[int, str, LeaderAnswer | None] = (1 << 30, "", None)
@@ -142,14 +148,14 @@ class Search:
                 continue
             size = self._try(space, space.start)
             if size == 0:
-                return self._found(space, space.start)
+                return self._found(space, space.hypothesis(space.start))
             spaces.append((self._orders_only(frame), size, number, space))
         for _, size, _, space in sorted(spaces, key=lambda one: one[:3]):
             if self._plugged is not None and LAGS not in self._plugged.read:
                 break  # no end offset decides
-            choice = self._explore(space, size)
-            if choice is not None:
-                return self._found(space, choice)
+            hypothesis = self._explore(space, size) if space.other is None else self._decide(space, space.other)
+            if hypothesis is not None:
+                return self._found(space, hypothesis)
             exhausted = exhausted and space.exhausted
         _, nearest, answer = self._nearest
         return Missed(exhausted=exhausted, failed=self._failed, nearest=nearest, answer=answer, tried=self._tried)
@@ -226,62 +232,48 @@ class Search:
         by_lag = frame.assignor is BuiltIn.HIGH_AVAILABILITY and not frame.blind
         if isinstance(frame.assignor, PlugIn):
             return Assumptions(frame, tasks, listed, unpruned)
-        if by_lag and len(self._processes) > 1:
-            placed = self._placed(frame, tasks)
-            if placed is None:
+        if by_lag:
+            self._runs -= 1
+            try:
+                other = self._maker.other_ends(replace(hypothesis_of(frame, {}), java_version=self._java_version))
+            except LeaderFailed as why:
+                self._failed, other = str(why), None
+            if other is None:
                 return None
+            places = placed(other, self._one)
             falls_back = era_of(frame.release).most_caught_up
             listed = [
                 firsts(
-                    one for one in options if fits(one, self._sums.get(task, {}), placed[task], falls_back=falls_back)
+                    one for one in options if fits(one, self._sums.get(task, {}), places[task], falls_back=falls_back)
                 )
                 for task, options in zip(tasks, listed, strict=True)
             ]
-            if not all(listed):
-                return None
-        elif not by_lag:
-            # No process is preferred for its lag, but each thread keeps what it lags least of first.
-            ordered = not frame.blind and any(len(threads) > 1 for threads in self._processes.values())
-            listed = [for_order(options) if ordered else options[:1] for options in listed]
+            return Assumptions(frame, tasks, listed, unpruned, other) if all(listed) else None
+        # No process is preferred for its lag, but each thread keeps what it lags least of first.
+        ordered = not frame.blind and any(len(threads) > 1 for threads in self._processes.values())
+        listed = [for_order(options) if ordered else options[:1] for options in listed]
         return Assumptions(frame, tasks, listed, unpruned)
-
-    def _placed(self, frame: Frame, tasks: Sequence[TaskId]) -> dict[TaskId, Placed] | None:
-        """Where the ideal placement (everybody caught up) and the record put each task."""
-        ideal = self._lead(
-            replace(
-                hypothesis_of(frame, {}),
-                configs=replace(frame.configs, acceptable_recovery_lag=UNBOUNDED_LAG),
-            )
-        )
-        if ideal is None or not ideal.shares:
-            return None
-        runs = {task: process for process, share in ideal.shares.items() for task in share.active}
-        copies: dict[TaskId, set[ProcessId]] = {}
-        for process, share in ideal.shares.items():
-            for task in share.standby:
-                copies.setdefault(task, set()).add(process)
-        active, held = self._shown
-        return {
-            task: Placed(
-                ideal=runs[task],
-                ideal_copies=frozenset(copies.get(task, ())),
-                active=active.get(task),
-                copies=frozenset(held[task]) if task in held else None,
-            )
-            for task in tasks
-            if task in runs
-        }
 
     def _try(self, space: Assumptions, choice: Choice) -> int:
         """How far the answer under this assumption is from the record; 0 if it is the record's."""
         hypothesis = space.hypothesis(choice)
-        self._tried = self._tried or hypothesis
         answer = self._lead(hypothesis)
         if answer is None:
+            self._tried = self._tried or hypothesis
             space.seen[choice] = Worth(frozenset(space.tasks))
             return 1 << 20
+        size = self._compared(hypothesis, answer)
+        space.seen[choice] = self._worth_changing(space, answer) if size else NOTHING
+        return size
+
+    def _differs(self, hypothesis: Hypothesis) -> int:
+        """How far the answer under this hypothesis is from the record; 0 if it is the record's."""
+        answer = self._lead(hypothesis)
+        return 1 << 20 if answer is None else self._compared(hypothesis, answer)
+
+    def _compared(self, hypothesis: Hypothesis, answer: LeaderAnswer) -> int:
+        self._tried = self._tried or hypothesis
         found = self._difference(hypothesis, answer)
-        space.seen[choice] = self._worth_changing(space, answer) if found.size else NOTHING
         if found.size < self._nearest[0]:
             self._nearest = found.size, found.first, answer
             self._tried = hypothesis
@@ -314,7 +306,16 @@ class Search:
     def _shown(self) -> tuple[dict[TaskId, ProcessId], dict[TaskId, set[ProcessId]]]:
         return self._one.placed()
 
-    def _explore(self, space: Assumptions, size: int) -> Choice | None:
+    def _decide(self, space: Assumptions, other: OtherEnds) -> Hypothesis | None:
+        """The hypothesis that gives the record's answer, decided process by process."""
+        falls_back = era_of(space.frame.release).most_caught_up
+        by_process = ByProcess(self._one, other, space.by_task(), self._sums, self._work, falls_back=falls_back)
+        decision = by_process.decide()
+        space.exhausted = decision.whole and decision.ends is None
+        hypothesis = hypothesis_of(space.frame, decision.nearest if decision.ends is None else decision.ends)
+        return hypothesis if self._differs(hypothesis) == 0 else None
+
+    def _explore(self, space: Assumptions, size: int) -> Hypothesis | None:
         queue: list[tuple[int, int, Choice]] = [(size, 0, space.start)]
         while queue:
             _, changes, choice = heappop(queue)
@@ -326,14 +327,13 @@ class Search:
                     return None
                 found = self._try(space, near)
                 if found == 0:
-                    return near
+                    return space.hypothesis(near)
                 heappush(queue, (found, changes + 1, near))
         space.exhausted = not any(worth.order for worth in space.seen.values())
         return None
 
-    def _found(self, space: Assumptions, choice: Choice) -> Found:
+    def _found(self, space: Assumptions, hypothesis: Hypothesis) -> Found:
         self._runs = self._more  # once more, to see what else gives this answer
-        hypothesis = space.hypothesis(choice)
         answer = self._lead(hypothesis)
         assert answer is not None
         only = self._only(space)

@@ -176,17 +176,19 @@ def shrunk(before: Seen, now: Seen) -> dict[str, tuple[int, int]]:
     }
 
 
-def given_only(seen: Seen, threads: Iterable[StreamsThread]) -> Seen:
-    """The same if nothing exists any more behind the last partition of a topic that a thread is given."""
-    counts: dict[str, int] = {}
+def cut(seen: Seen, threads: Iterable[StreamsThread], counts: Mapping[str, int]) -> Seen:
+    """The same if topics have no more partitions than these counts say, and no fewer than a thread is given."""
+    given: dict[str, int] = {}
     for thread in threads:
         for topic, number in thread.given.partitions:
-            counts[topic] = max(number + 1, counts.get(topic, 0))
-    parts = (
-        replace(one, topics={topic: min(of, counts[topic]) for topic, of in one.topics.items() if topic in counts})
-        for one in seen
-    )
+            given[topic] = max(number + 1, given.get(topic, 0))
+    parts = (replace(one, topics=_cut(one.topics, given, counts)) for one in seen)
     return tuple(one for one in parts if one.topics)
+
+
+def _cut(topics: Mapping[str, int], given: Mapping[str, int], counts: Mapping[str, int]) -> dict[str, int]:
+    found = {topic: min(of, max(counts.get(topic, of), given.get(topic, 0))) for topic, of in topics.items()}
+    return {topic: count for topic, count in found.items() if count}
 
 
 def without_state(seen: Seen) -> Seen:
