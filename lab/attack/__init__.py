@@ -11,7 +11,8 @@ what really happened.
     first-contact   the monitor starts at each record     verdicts that are unexplained though the leader is right
     mutants         one thing in one answer changed       how many are noticed
 
-`consumer-mutants` does the last to answers of consumers' leaders, in captures of real groups, by assignor.
+`consumer-mutants` does the last to answers of consumers' leaders, in captures of real groups, by assignor;
+`streams-mutants` to those of Streams leaders, by kind.
 
 Results are kept in a file, one line per finished piece, so that a run that was broken off goes on where it was.
 

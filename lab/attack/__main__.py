@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lab.attack import clocks, consumer_mutants, first_contact, holes, mutants
+from lab.attack import clocks, consumer_mutants, first_contact, holes, mutants, streams_mutants
 from lab.attack.life import VARIED, Life, captures, simulated
 from lab.attack.pieces import Done, Piece, finished
 from lab.attack.planted import planted
@@ -32,6 +32,7 @@ SWEEPS = {
     first_contact.SWEEP: Sweep(first_contact.pieces, first_contact.tables),
     mutants.SWEEP: Sweep(mutants.pieces, mutants.tables),
     consumer_mutants.SWEEP: Sweep(consumer_mutants.pieces, consumer_mutants.tables),
+    streams_mutants.SWEEP: Sweep(streams_mutants.pieces, streams_mutants.tables),
 }
 
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import pytest
 
+from lab.attack.streams_vectors import sample_of
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.application_state import ApplicationState
 from rebalance_monitor.assignors.streams.assignment import (
@@ -32,7 +33,6 @@ from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Verdict
 from tests.streaming.core.rules.builders import GROUP, START_MS, generations
 from tests.streaming.core.rules.streams import Thread, group
-from tests.streaming.core.streams.leaders import sample_of
 from tests.streaming.core.streams.simulated import Life, Part
 from tests.streaming.core.streams.test_sampled_ends import SampledLife
 from tests.streaming.core.streams.test_streams_plug_ins import KNOWN, InThisProcess

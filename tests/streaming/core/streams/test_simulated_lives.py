@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from lab.attack import streams_answers
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.tasks import TaskId, sorted_partitions
 from rebalance_monitor.schemas.consumer_protocol import encode_assignment
@@ -17,7 +18,6 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Memb
 from rebalance_monitor.streaming.core.model.results import Grade, Incident, Result, Severity
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, task_id, threads_of
 from tests.streaming.core.rules.builders import GROUP, generations
-from tests.streaming.core.streams import answer_mutants
 from tests.streaming.core.streams.simulated import Life, Part, Truth
 
 PARTS = (Part(0, "in", 4), Part(1, "re", 5, stateful=True), Part(2, "zz", 3, stateful=True))
@@ -243,7 +243,7 @@ def test_a_task_that_is_dropped_is_noticed_where_its_process_has_one_thread() ->
         state: Saved | None = None
         for row in life.story.rows:
             assert isinstance(row.body, GroupGeneration)
-            for kind, body in answer_mutants.mutants(row.body, dice):
+            for kind, body in streams_answers.mutants(row.body, dice):
                 if kind == "dropped" and state is not None:  # at first nobody knows how many tasks there are
                     outcome = fold_group(life.story.settings, GROUP, state, [replace(row, body=body)], None)
                     grade = generations(outcome.results)[0].verdict.grade

@@ -1,9 +1,9 @@
 """Answers of Kafka's own leaders, with samples of topics around each record: none is accused."""
 
+from lab.attack.streams_vectors import captured
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.streams.catalogue import ERROR_ASSIGNMENT
 from tests.streaming.core.rules.builders import generations
-from tests.streaming.core.streams.captured import captured
 from tests.streaming.core.test_mutants import violations
 
 

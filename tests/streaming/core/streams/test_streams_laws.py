@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.attack.streams_vectors import Case, cases
 from rebalance_monitor.assignors.streams.tasks import sorted_partitions
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.fold.state import Saved
@@ -26,7 +27,6 @@ from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases_streams_placement import THREE_AND_ONE, moving
 from tests.streaming.core.rules.cases_streams_record import KNOWN
 from tests.streaming.core.rules.streams import Thread, group
-from tests.streaming.core.streams.leaders import Case, cases
 
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
 ERROR = "STREAMS-S26"

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 
+from lab.attack.streams_answers import mutants
+from lab.attack.streams_vectors import Case, cases
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.fold.state import Saved
@@ -26,8 +28,6 @@ from rebalance_monitor.streaming.core.streams.members import StreamsThread, Unre
 from rebalance_monitor.streaming.core.streams.topology import key_of
 from rebalance_monitor.streaming.core.streams.verdict import CANNOT_READ
 from tests.streaming.core.rules.builders import generations
-from tests.streaming.core.streams.answer_mutants import mutants
-from tests.streaming.core.streams.leaders import Case, cases
 from tests.streaming.core.test_mutants import violations
 
 EVERYTHING = os.environ.get("RM_MUTANTS") == "all"

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from lab.attack.streams_vectors import Case, cases, sample_of
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.leader import MakeAssignor
@@ -29,7 +30,6 @@ from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
 from rebalance_monitor.streaming.core.streams.verdict import judge
 from tests.streaming.core.rules.builders import GROUP, START_MS, generations
-from tests.streaming.core.streams.leaders import Case, cases, sample_of
 from tests.streaming.core.streams.simulated import Life, Part, Replicas, Truth
 from tests.streaming.core.streams.test_simulated_lives import loud, mutants
 

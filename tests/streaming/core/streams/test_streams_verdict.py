@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.attack.streams_vectors import Case, cases
 from rebalance_monitor.assignors.streams.tasks import TaskId, sorted_partitions, task_of
 from rebalance_monitor.schemas.streams_assignment import AssignmentInfo
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
@@ -27,7 +28,6 @@ from rebalance_monitor.streaming.core.streams.verdict import CANNOT_READ, judge
 from tests.streaming.core.rules.builders import START_MS, generations
 from tests.streaming.core.rules.cases_streams_record import TEXT
 from tests.streaming.core.rules.streams import Thread, group
-from tests.streaming.core.streams.leaders import Case, cases
 
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
 GROUP = "app-4.3.1"

@@ -1,7 +1,6 @@
-"""Every way to answer a Streams round wrongly by one task, copy or deadline: a record's answer, changed.
+"""Every way to answer a Streams round wrongly by one task, copy, deadline, host or error: a record's answer, changed.
 
-The change is consistent: where a task goes to another process, its partitions go along in the host maps. So nothing but
-the placement is wrong.
+Where a task goes to another process, its partitions go along in the host maps. So nothing but the placement is wrong.
 
     right            a: active 0_0 1_0       b: active 0_1, standby 1_0
     moved            a: active 0_0           b: active 0_1 1_0
@@ -15,13 +14,20 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_partitions
 from rebalance_monitor.schemas.consumer_protocol import encode_assignment
-from rebalance_monitor.schemas.streams_assignment import FIRST_WITH_DICTIONARY, HostEntry, encode_assignment_info
+from rebalance_monitor.schemas.streams_assignment import (
+    FIRST_WITH_DICTIONARY,
+    AssignmentInfo,
+    HostEntry,
+    encode_assignment_info,
+)
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
 from rebalance_monitor.streaming.calculator.streams_bytes import plain
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
 
 FIRST_WITH_NEXT = 7
+FIRST_WITH_ERRORS = 4
+DAY_MS = 86_400_000
 Mutants = Iterator[tuple[str, GroupGeneration]]
 
 
@@ -80,6 +86,7 @@ def mutants(body: GroupGeneration, dice: random.Random) -> Mutants:
     for name, task in dice.sample(copied, min(1, len(copied))):
         yield from _made(body, threads, _of_copy(names, name, task, dice))
     yield from _made(body, threads, _of_deadline(names, dice))
+    yield from _of_payloads(body, threads, dice)
 
 
 Change = Callable[[Answer], object]
@@ -179,6 +186,9 @@ def _of_deadline(names: Mapping[str, StreamsThread], dice: random.Random) -> Cha
         yield "deadline left out", setting(name, NO_REBALANCE_MS)
         if now:
             yield "probing at once", setting(name, 0)
+            yield "deadline a day later", setting(name, now + DAY_MS)
+            yield "deadline in 1970", setting(name, 1 + now % DAY_MS)
+            yield "deadline negative", setting(name, -now)
         if silent:
             other = dice.choice(silent)
 
@@ -189,6 +199,79 @@ def _of_deadline(names: Mapping[str, StreamsThread], dice: random.Random) -> Cha
             yield "deadline of another thread", hand_on
     if silent:
         yield "follow-up invented", setting(dice.choice(silent), 0)
+
+
+def _of_payloads(body: GroupGeneration, threads: Sequence[StreamsThread], dice: random.Random) -> Mutants:
+    """What stands in payloads beside placement: partitions of copies, host maps, versions, errors."""
+
+    def told_to_all(kind: str, change: Callable[[AssignmentInfo], AssignmentInfo]) -> tuple[str, GroupGeneration]:
+        return kind, replace(body, members=tuple(_retold(thread, change(thread.told)) for thread in threads))
+
+    def told_to_one(kind: str, at: int, told: AssignmentInfo) -> tuple[str, GroupGeneration]:
+        members = [thread.row for thread in threads]
+        members[at] = _retold(threads[at], told)
+        return kind, replace(body, members=tuple(members))
+
+    holders = [at for at, thread in enumerate(threads) if thread.told.standby]
+    if holders:
+        at = dice.choice(holders)
+        told = threads[at].told
+        number = dice.randrange(len(told.standby))
+        task, parts = told.standby[number]
+        others = {topic for one in threads for topic, _ in one.given.partitions} - {topic for topic, _ in parts}
+
+        def copying(*changed: TopicPartition) -> AssignmentInfo:
+            return replace(told, standby=(*told.standby[:number], (task, changed), *told.standby[number + 1 :]))
+
+        yield told_to_one("copy of another number", at, copying(*((topic, part + 1) for topic, part in parts)))
+        if others:
+            topic = dice.choice(sorted(others))
+            yield told_to_one("copy of another topic", at, copying((topic, parts[0][1]), *parts[1:]))
+    first = threads[0].told
+    if first.hosts:
+        at = dice.randrange(len(first.hosts))
+        host, _, served = first.hosts[at]
+        yield told_to_all("host invented", lambda told: replace(told, hosts=(*told.hosts, ("nowhere", 1, ()))))
+        yield told_to_all("host left out", lambda told: replace(told, hosts=told.hosts[:at] + told.hosts[at + 1 :]))
+        moved = (host, 1, served)
+        yield told_to_all("port changed", lambda told: replace(told, hosts=_put(told.hosts, at, moved)))
+        if served:
+            unserved = (*first.hosts[at][:2], served[2:])
+            yield told_to_all(
+                "host without a partition", lambda told: replace(told, hosts=_put(told.hosts, at, unserved))
+            )
+        if len(threads) > 1:
+            yield told_to_one("hosts told to others alone", len(threads) - 1, replace(threads[-1].told, hosts=()))
+    at = dice.randrange(len(threads))
+    told = threads[at].told
+    if told.version < FIRST_WITH_ERRORS:
+        return
+    yield told_to_one("other version supported", at, replace(told, commonly_supported=told.commonly_supported - 1))
+    yield told_to_one("error beside tasks", at, replace(told, error=3))
+    yield "shutdown nobody asked for", _failed(body, threads, 4)
+    yield "error nobody knows", _failed(body, threads, 9)
+    if len(threads) > 1:
+        yield told_to_one("shutdown of one member", at, replace(told, error=4))
+
+
+def _put(hosts: tuple[HostEntry, ...], at: int, entry: HostEntry) -> tuple[HostEntry, ...]:
+    return (*hosts[:at], entry, *hosts[at + 1 :])
+
+
+def _failed(body: GroupGeneration, threads: Sequence[StreamsThread], code: int) -> GroupGeneration:
+    """Everybody is given this error and nothing else."""
+    none = {"active": (), "standby": (), "topics": (), "hosts": (), "standby_hosts": ()}
+    members = []
+    for thread in threads:
+        told = replace(thread.told, **none, error=code, next_rebalance_ms=NO_REBALANCE_MS)
+        given = replace(thread.given, partitions=(), user_data=encode_assignment_info(told))
+        members.append(replace(thread.row, assignment=given, assignment_bytes=encode_assignment(given)))
+    return replace(body, members=tuple(members))
+
+
+def _retold(thread: StreamsThread, told: AssignmentInfo) -> MemberRow:
+    changed = replace(thread.given, user_data=encode_assignment_info(told))
+    return replace(thread.row, assignment=changed, assignment_bytes=encode_assignment(changed))
 
 
 def _given(thread: StreamsThread) -> Given:
