@@ -1,12 +1,14 @@
-"""One round under the high-availability assignor, answered again and again: as if changelogs ended elsewhere.
+"""One round of a leader, answered again and again: as if changelogs ended elsewhere.
 
-End offsets decide which clients are caught up, and in which order a thread keeps what it reported. Members, tasks, the
-ideal placement and what is handed over do not depend on them: they are computed once.
+End offsets decide which clients are caught up, under the high-availability assignor, and in which order a thread keeps
+what it reported. Members, tasks, the ideal placement and what is handed over do not depend on them: they are
+computed once. Under the legacy sticky assignor all of the placement is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
-from rebalance_monitor.assignors.streams import high_availability
+from rebalance_monitor.assignors.streams import built_in, high_availability
+from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.clients import Client
 from rebalance_monitor.assignors.streams.leader import Hosts, LeaderRound, Prepared, hosts_of
 from rebalance_monitor.assignors.streams.racks import Racks
@@ -19,15 +21,20 @@ class OtherEnds:
     """Answers of one round, process by process. Raises LeaderFailed where the leader's thread would end."""
 
     def __init__(self, round_: LeaderRound, ready: Prepared) -> None:
+        """`round_.assignor` is one of these two."""
         self._round, self._ready = round_, ready
-        application = ready.application
+        application, topology = ready.application, ready.topology
         self._racks = Racks(
             application.tasks, application.clients, application.racks, application.configs, application.era
         )
         self._given = application.configs, application.era, ready.orders
-        self._ideal = high_availability.place_ideally(
-            ready.clients, ready.topology.ids, ready.topology.stateful, self._racks, *self._given
-        )
+        self.moves = round_.assignor is BuiltIn.HIGH_AVAILABILITY
+        if self.moves:
+            self._ideal = high_availability.place_ideally(
+                ready.clients, topology.ids, topology.stateful, self._racks, *self._given
+            )
+        else:
+            self._follows_up = built_in.run(application, BuiltIn.LEGACY_STICKY, ready.clients, topology, ready.orders)
 
     @property
     def order_counts(self) -> bool:
@@ -43,27 +50,36 @@ class OtherEnds:
 
     def ideal(self) -> tuple[dict[TaskId, ProcessId], dict[TaskId, frozenset[ProcessId]]]:
         """Who runs each stateful task, and who has copies of it, once nothing lags."""
-        ideal = self._ideal
         runs: dict[TaskId, ProcessId] = {}
         copies: dict[TaskId, set[ProcessId]] = {task: set() for task in self._ready.topology.stateful}
-        for client, active, standby in zip(ideal.clients, ideal.active, ideal.standby, strict=True):
-            runs.update(dict.fromkeys((ideal.tasks[task] for task in active), client.process_id))
+        for client, active, standby in self._placed():
+            runs.update((task, client.process_id) for task in active if task in copies)
             for task in standby:
-                copies[ideal.tasks[task]].add(client.process_id)
+                copies[task].add(client.process_id)
         return runs, {task: frozenset(processes) for task, processes in copies.items()}
+
+    def _placed(self) -> Iterator[tuple[Client, Sequence[TaskId], Sequence[TaskId]]]:
+        if not self.moves:
+            yield from ((client, client.active, client.standby) for client in self._ready.clients)
+            return
+        ideal = self._ideal
+        for client, active, standby in zip(ideal.clients, ideal.active, ideal.standby, strict=True):
+            yield client, [ideal.tasks[task] for task in active], [ideal.tasks[task] for task in standby]
 
     def place(self, ends: Mapping[TaskId, int]) -> None:
         """Give each process its tasks, if the changelogs of the stateful tasks end there."""
         configs = self._ready.application.configs
         for client in self._ready.clients:
             client.set_ends(ends)
-        moved = high_availability.correct(
-            self._ideal.copied(), self._ready.topology.stateful, self._racks, *self._given
-        )
+        moved = self._corrected() if self.moves else self._follows_up
         for client in self._ready.clients:
             probes = moved and client.process_id == self._round.leader_process_id
             deadline_ms = self._round.now_ms + configs.probing_rebalance_interval_ms
             client.followup_deadline_ms = deadline_ms if probes else None
+
+    def _corrected(self) -> bool:
+        stateful = self._ready.topology.stateful
+        return high_availability.correct(self._ideal.copied(), stateful, self._racks, *self._given)
 
     def hosts(self) -> tuple[Hosts, Hosts]:
         """The host maps after `place`: of tasks, and of copies."""

@@ -1,9 +1,10 @@
-"""Which end offsets give the record's answer under the high-availability assignor, decided process by process.
+"""Which end offsets give the record's answer, decided process by process.
 
 Theory (streams.md 4, 6). End offsets act in two steps that are decided one after the other:
 
     caught-up sets      which process runs a task, and who has copies. A task whose holders in the ideal placement need
                         no move stays where it is, whatever its set: all such sets are one
+                        (high-availability assignor; under the legacy sticky one end offsets place nothing)
     order by lag        which thread of a process keeps what it reported. Each process shares its tasks by itself
 
     10 tasks, 8 of them still, 2 with three sets each        9 placements instead of 59,049
@@ -319,6 +320,8 @@ class ByProcess:
         self, option: Possible, sums: Mapping[ProcessId, int], active: ProcessId, copies: frozenset[ProcessId]
     ) -> bool:
         """Whether the task and its copies stay where the ideal placement has them."""
+        if not self._other.moves:
+            return True
         if self._moves(option, sums, active):
             return False
         if self._other.order_counts:

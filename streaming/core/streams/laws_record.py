@@ -2,6 +2,7 @@
 S-22 to S-27)."""
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from itertools import pairwise
 
 from rebalance_monitor.assignors.streams.application import RUNNING
@@ -177,7 +178,23 @@ def _host_maps(facts: Facts) -> Violations:
         text = f"the host maps lack {lacking[0][0]}:{lacking[0][1]}"
         static = any(thread.row.instance_id is not None for thread in facts.record.threads)
         return found(HOST_MAPS, facts, text, looks_like=(OLD_ENDPOINT,) if static else ())
-    return OK
+    unknown = sorted(host for told in shown[0] for host in told if host not in ends)
+    if unknown:
+        text = f"the host maps name {unknown[0][0]}:{unknown[0][1]}, which is no member's application.server"
+        return found(HOST_MAPS, facts, text)
+    unserved = _unserved(facts, shown[0][0])
+    return found(HOST_MAPS, facts, unserved) if unserved else OK
+
+
+def _unserved(facts: Facts, hosts: Mapping[tuple[str, int], frozenset[object]]) -> str:
+    """What a process runs, and its host is said not to serve."""
+    for threads in facts.processes.values():
+        host = host_info_of(threads[0].said.end_point)
+        given = {part for thread in threads for part in thread.given.partitions}
+        lacking = sorted(f"{topic}-{number}" for topic, number in given - hosts.get(host, given)) if host else []
+        if host and lacking:
+            return f"the host maps do not say that {host[0]}:{host[1]} serves {lacking[0]}"
+    return ""
 
 
 def _map(thread: StreamsThread, *, standby: bool) -> dict[tuple[str, int], frozenset[object]]:

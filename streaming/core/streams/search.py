@@ -232,14 +232,15 @@ class Search:
         by_lag = frame.assignor is BuiltIn.HIGH_AVAILABILITY and not frame.blind
         if isinstance(frame.assignor, PlugIn):
             return Assumptions(frame, tasks, listed, unpruned)
-        if by_lag:
+        sticky = frame.assignor is BuiltIn.LEGACY_STICKY and era_of(frame.release).high_availability and not frame.blind
+        if by_lag or sticky:
             self._runs -= 1
             try:
                 other = self._maker.other_ends(replace(hypothesis_of(frame, {}), java_version=self._java_version))
             except LeaderFailed as why:
                 self._failed, other = str(why), None
-            if other is None:
-                return None
+            if other is None or sticky:
+                return None if other is None else Assumptions(frame, tasks, listed, unpruned, other)
             places = placed(other, self._one)
             falls_back = era_of(frame.release).most_caught_up
             listed = [
@@ -329,7 +330,7 @@ class Search:
                 if found == 0:
                     return space.hypothesis(near)
                 heappush(queue, (found, changes + 1, near))
-        space.exhausted = not any(worth.order for worth in space.seen.values())
+        space.exhausted = space.frame.blind or not any(worth.order for worth in space.seen.values())
         return None
 
     def _found(self, space: Assumptions, hypothesis: Hypothesis) -> Found:
