@@ -10,6 +10,7 @@ from rich.text import Text
 
 from rebalance_monitor.streaming.cli.terminal import Terminal
 from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
 from rebalance_monitor.streaming.core.streams.words import summary as streams_line
 
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
@@ -70,7 +71,7 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
         f"{summary['records']} records, {summary['generations']} generations ({grades or 'none'}), "
         f"{len(violations)} violations, {summary['undecodable']} undecodable, {summary['gaps']} gaps"
     )
-    for sentence in _not_judged(generations, others):
+    for sentence in (*_not_judged(generations, others), *_resting(generations)):
         console.print(Text(sentence))
 
 
@@ -119,6 +120,12 @@ def _not_judged(generations: list[dict[str, Any]], others: list[dict[str, Any]])
     records = sum(one["records"] for one in others)
     if others:
         yield f"Not read: {_counted(records, 'record')} of a type that this version does not know."
+
+
+def _resting(generations: list[dict[str, Any]]) -> Iterator[str]:
+    """One sentence for each application whose verdicts rest on end offsets."""
+    groups = [one["group"] for one in generations if one["verdict"]["reason"] == ON_END_OFFSETS]
+    yield from (missing_end_offsets(group) for group in dict.fromkeys(groups))
 
 
 def _counted(count: int, what: str) -> str:

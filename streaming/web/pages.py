@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.core.runbooks import (
     loudness_text,
     rules_titled,
 )
+from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
 from rebalance_monitor.streaming.web.api import NotFound, PageSource, health
 from rebalance_monitor.streaming.web.contract import MOST, PREFIX
 from rebalance_monitor.streaming.web.fleet import NOBODY, STATES
@@ -251,6 +252,7 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
         tasks=None if latest is None else task_view(latest.document),
         strip=bars(stories),
         stories=stories,
+        resting=missing_end_offsets(group) if any(one.reason == ON_END_OFFSETS for one in stories) else "",
         gaps=source.gaps((cluster, group)),
         progress=source.reader.progress((cluster, group)),
         paged=after is not None,

@@ -40,6 +40,7 @@ from rebalance_monitor.streaming.core.streams.plug_ins import (
 from rebalance_monitor.streaming.core.streams.rack_modes import COSTS, STRATEGY, TAGS, shown_to_plug_in
 from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
 from rebalance_monitor.streaming.core.streams.search import Found, Missed, Search
+from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS
 
 MOST_FRAMES = 2_000
 """Most of them differ in what the plug-in does not look at, and cost no call."""
@@ -141,8 +142,7 @@ def _unknown(
     if racks is not None:
         return racks
     if LAGS in run.read and not (found.sampled and len(sets) == 1):
-        text = "it depends on the end offsets of changelogs, which no record holds: possible ones give this answer"
-        return Reason(ReasonKind.UNKNOWN_END_OFFSETS, text)
+        return Reason(ReasonKind.UNKNOWN_END_OFFSETS, ON_END_OFFSETS)
     return None
 
 

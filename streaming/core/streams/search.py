@@ -120,6 +120,7 @@ class Search:
         self._plugged = plugged
         self._maker = RoundMaker(record, at_ms, plugged)
         self._bounds = bounds or {}
+        self.sampled_state = frozenset(map(key_of, self._bounds))  # whose changelogs were sampled
         # Where samples tell, the search begins with what they tell.
         self._floor = {**floor, **{task: max(floor.get(task, 0), its.least) for task, its in self._bounds.items()}}
         self._sums = sums_of(record)

@@ -43,6 +43,7 @@ from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugInRun, PlugIns
 from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
 from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Found, Missed, Search, runs_of
+from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS
 
 MOST_FRAMES = 300
 CANNOT_READ = "it is the answer of a leader that could not read the end offsets of changelogs"
@@ -134,9 +135,12 @@ def _judged(
         if isinstance(found, Found):
             return _found(settings, record, found, first)
         less_likely, rest = first_of(frames(settings, record, remembered, doubted=True, modes=modes), MOST_FRAMES)
-        doubting = Search(record, at_ms, floor, settings.java_version, parts=parts, weight=weight)
+        doubting = Search(record, at_ms, floor, settings.java_version, bounds=bounds or {}, parts=parts, weight=weight)
         again = doubting.run(less_likely) if less_likely else found
         if isinstance(again, Found):
+            shown = {part.key for part in record.seen if part.stateful} | doubting.sampled_state
+            if again.hypothesis.stateful <= shown:
+                return _found(settings, record, again, doubting)
             return Judged(verdict=_with_silent_state(again))
         exhausted = found.exhausted and again.exhausted and whole and rest and all_tags_tried(settings, record)
         # What was expected is what the likeliest modes give.
@@ -246,8 +250,11 @@ def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, se
     if not era_of(hypothesis.release).high_availability:
         text = "leaders up to 2.5: the processes' tasks are as computed; how their threads share them is not recomputed"
         return Reason(ReasonKind.OTHER_RELEASE, text)
-    sets, _ = stateful_sets(settings, record)
-    if len(sets) > 1 and not all(search.gives(replace(hypothesis, stateful=other)) for other in sets):
+    told = search.sampled_state
+    others = [one for one in stateful_sets(settings, record)[0] if one >= told and one != hypothesis.stateful]
+    if not hypothesis.stateful >= told or not all(
+        search.gives(replace(hypothesis, stateful=other)) for other in others
+    ):
         with_state = ", ".join(str(number) for number, _ in sorted(hypothesis.stateful)) or "none"
         text = f"which sub-topologies have state is not known yet; it fits with {with_state}"
         return Reason(ReasonKind.UNKNOWN_STATE, text)
@@ -280,6 +287,5 @@ def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, se
     if hypothesis.blind:
         return Reason(ReasonKind.UNKNOWN_END_OFFSETS, CANNOT_READ)
     if not found.only and not found.sampled:
-        text = "it depends on the end offsets of changelogs, which no record holds: possible ones give this answer"
-        return Reason(ReasonKind.UNKNOWN_END_OFFSETS, text)
+        return Reason(ReasonKind.UNKNOWN_END_OFFSETS, ON_END_OFFSETS)
     return None

@@ -4,6 +4,20 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+ON_END_OFFSETS = "end offsets"
+"""Why a generation is no match, in its row; `missing_end_offsets` says once what that means."""
+
+
+def missing_end_offsets(group: str) -> str:
+    """What would make a match of the generations of this application whose verdicts rest on end offsets."""
+    return (
+        f"{ON_END_OFFSETS}: these answers of {group} rest on where the changelogs {group}-STORE-changelog ended, which "
+        "no record holds; possible end offsets give them. What makes a match: samples of these topics before and after "
+        "each record (polling.topics, with the right DESCRIBE on them; of a capture, end_offsets in "
+        "metadata.jsonl.gz), and the text of the topology, which tells the stores "
+        f"(clusters[].streams.{group}.topology)"
+    )
+
 
 def summary(streams: Mapping[str, Any] | None) -> str:
     """Of the object of a generation's `streams`; "" for a generation of another kind, or one with nothing to say."""
