@@ -260,10 +260,18 @@ def _put(hosts: tuple[HostEntry, ...], at: int, entry: HostEntry) -> tuple[HostE
 
 def _failed(body: GroupGeneration, threads: Sequence[StreamsThread], code: int) -> GroupGeneration:
     """Everybody is given this error and nothing else."""
-    none = {"active": (), "standby": (), "topics": (), "hosts": (), "standby_hosts": ()}
     members = []
     for thread in threads:
-        told = replace(thread.told, **none, error=code, next_rebalance_ms=NO_REBALANCE_MS)
+        told = replace(
+            thread.told,
+            active=(),
+            standby=(),
+            topics=(),
+            hosts=(),
+            standby_hosts=(),
+            error=code,
+            next_rebalance_ms=NO_REBALANCE_MS,
+        )
         given = replace(thread.given, partitions=(), user_data=encode_assignment_info(told))
         members.append(replace(thread.row, assignment=given, assignment_bytes=encode_assignment(given)))
     return replace(body, members=tuple(members))

@@ -192,13 +192,13 @@ class ByProcess:
                 chains = list(islice(self._chains(behind, room, process, ranges), MOST_ORDERS + 1))
                 whole = whole and len(chains) <= MOST_ORDERS
                 lists.append(chains)
-        found = []
-        for chains in product(*lists):
-            order = _Order(process, chains)
+        found: list[_Order] = []
+        for chosen in product(*lists):
+            order = _Order(process, chosen)
             ends = self._longest(ranges, (order,))
             if ends is None:
                 continue
-            tasks = [task for chain in chains for task in (*chain.first, *chain.rest)]
+            tasks = [task for chain in chosen for task in (*chain.first, *chain.rest)]
             lags = {task: ends[task] - self._base(task, process, ranges[task]) for task in tasks}
             fits = self._fitting.get(known := (*key, tuple(sorted(lags, key=lambda t: (lags[t], self._rank[t])))))
             if fits is None:

@@ -251,10 +251,8 @@ def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, se
         text = "leaders up to 2.5: the processes' tasks are as computed; how their threads share them is not recomputed"
         return Reason(ReasonKind.OTHER_RELEASE, text)
     told = search.sampled_state
-    others = [one for one in stateful_sets(settings, record)[0] if one >= told and one != hypothesis.stateful]
-    if not hypothesis.stateful >= told or not all(
-        search.gives(replace(hypothesis, stateful=other)) for other in others
-    ):
+    sets = [one for one in stateful_sets(settings, record)[0] if one >= told and one != hypothesis.stateful]
+    if not hypothesis.stateful >= told or not all(search.gives(replace(hypothesis, stateful=other)) for other in sets):
         with_state = ", ".join(str(number) for number, _ in sorted(hypothesis.stateful)) or "none"
         text = f"which sub-topologies have state is not known yet; it fits with {with_state}"
         return Reason(ReasonKind.UNKNOWN_STATE, text)
