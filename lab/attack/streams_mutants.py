@@ -25,9 +25,8 @@ from lab.paths import ROOT
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.fold.routing import route
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Part, Result, Severity, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings

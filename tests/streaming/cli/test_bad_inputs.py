@@ -20,6 +20,15 @@ from rebalance_monitor.streaming.config.settings import Settings
 ESC, HALF, LONG = "\x1b[31m", "\udcff", "x" * 5_000
 SECRET = "hush"
 RECORD = {"topic": "__consumer_offsets", "partition": 0, "offset": 0, "timestamp": 0, "key": None, "value": None}
+BAD_FIELDS: dict[str, tuple[Any, ...]] = {
+    "topic": (None, 1, []),
+    "partition": (-1, 2**31, True, "0", None, 1.5),
+    "offset": (-1, 2**63, True, "0", None),
+    "timestamp": (2**63, True, "0"),
+    "key": (1, "a", "ä", []),
+    "value": (1, "a", {}),
+}
+
 FILES: dict[str, bytes] = {
     "sound.yaml": b"clusters: [{name: a, bootstrap_servers: 'k:1'}]\n"
     b"database: {dsn: 'postgresql://u:hush@127.0.0.1:1/d', connect_timeout_ms: 500}\n",
@@ -50,14 +59,7 @@ FILES: dict[str, bytes] = {
     "bytes": b"\xff\xfe",
     **{
         f"{name}-{number}.jsonl": json.dumps({**RECORD, name: value}).encode()
-        for name, values in {
-            "topic": (None, 1, []),
-            "partition": (-1, 2**31, True, "0", None, 1.5),
-            "offset": (-1, 2**63, True, "0", None),
-            "timestamp": (2**63, True, "0"),
-            "key": (1, "a", "ä", []),
-            "value": (1, "a", {}),
-        }.items()
+        for name, values in BAD_FIELDS.items()
         for number, value in enumerate(values)
     },
 }
