@@ -14,6 +14,7 @@ from rebalance_monitor.dashboards.alerts import prometheus_rule, rule_file
 from rebalance_monitor.dashboards.cluster_label import renamed_dashboard
 from rebalance_monitor.dashboards.frames import rebalances
 from rebalance_monitor.dashboards.incident_alerts import OF_THE_MONITOR
+from rebalance_monitor.dashboards.published import published
 from rebalance_monitor.dashboards.runbooks import pages
 from rebalance_monitor.dashboards.shelf import SHELF
 from rebalance_monitor.streaming.core.metrics import CLUSTER, label_problem
@@ -61,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="rebalance-monitor dashboards build", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
     parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")
-    parser.add_argument("--docs", type=Path, default=DOCS, metavar="DIR", help="where runbooks and rules.md are or go")
+    parser.add_argument("--docs", type=Path, default=DOCS, metavar="DIR", help="where generated pages are or go")
     parser.add_argument("--public-url", default=OF_THE_MONITOR, metavar="URL", help=PUBLIC_URL_HELP)
     parser.add_argument("--runbooks", default=None, metavar="URL", help=RUNBOOKS_HELP)
     parser.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
@@ -72,7 +73,8 @@ def main(argv: Sequence[str]) -> int:
     files = {name: (options.out / name, text) for name, text in made.items()}
     # An installed package has no documentation next to it.
     if options.docs != DOCS or (DOCS / "alerts.md").exists():
-        files |= {f"docs/{name}": (options.docs / name, text) for name, text in pages(options.cluster_label).items()}
+        documents = pages(options.cluster_label) | published()
+        files |= {f"docs/{name}": (options.docs / name, text) for name, text in documents.items()}
     for name, (path, text) in files.items():
         state = _settle(path, text, check=options.check)
         drifted = drifted or state == "differs"

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from rebalance_monitor.streaming.core.tables import Table
+
 SCHEMA = "rebalance_monitor"
 
 
@@ -27,9 +29,9 @@ class Suite:
     contracts: tuple[Contract, ...]
 
 
-def suite(table: str, columns: str, *contracts: Contract) -> Suite:
-    """A suite; the columns in one text, separated by blanks."""
-    return Suite(table, tuple(columns.split()), contracts)
+def suite(table: Table, *contracts: Contract) -> Suite:
+    """The suite of a declared table."""
+    return Suite(table.name, tuple(column.name for column in table.columns), contracts)
 
 
 def known_values(name: str, table: str, column: str, values: str, key: str) -> Contract:

@@ -1,6 +1,7 @@
 """Contracts of `generations` and `bursts`: each record once, read, its document equal to its columns."""
 
 from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.model.records import POLLED
 
 KEY = 'g.cluster, g.topic_id, g.partition, g."offset"'
@@ -57,10 +58,7 @@ def _shared(hands: str) -> str:
 
 
 GENERATIONS = suite(
-    "generations",
-    "cluster topic_id topic partition offset group incarnation lifecycle protocol_type protocol generation leader at_ms"
-    " state_ms member_count unassigned_count delay_ms grade assignor era reason pending_until_ms historic document"
-    " judged_by batch_id",
+    tables.GENERATIONS,
     Contract(
         "generation_was_read",
         "the record of a generation lies below the position of its partition; one that was polled has no record",
@@ -153,8 +151,7 @@ GENERATIONS = suite(
 )  # fmt: skip
 
 BURSTS = suite(
-    "bursts",
-    "cluster group incarnation kind first_generation last_generation first_at_ms last_at_ms count",
+    tables.BURSTS,
     Contract(
         "burst_spans",
         "a burst has at least one generation, and ends where it began or later",

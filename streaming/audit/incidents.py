@@ -1,13 +1,12 @@
 """Contracts of `incidents` and of the notifications about them, `outbox` and `outbox_sent`."""
 
 from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.model.records import POLLED
 
 INCIDENTS = suite(
-    "incidents",
-    "incident_id cluster group rule code severity certainty transition opened_generation opened_at_ms resolved_at_ms"
-    " subjects message evidence historic document alert firing fired_at_ms team muted_by led_by judged_by batch_id",
+    tables.INCIDENTS,
     Contract(
         "incident_has_evidence",
         "every incident names its evidence, and whom it is about",
@@ -96,8 +95,7 @@ INCIDENTS = suite(
 )
 
 INCIDENT_PARTS = suite(
-    "incident_parts",
-    "incident_id part opened_at_ms severity certainty resolved_at_ms subjects message document batch_id",
+    tables.INCIDENT_PARTS,
     Contract(
         "part_has_incident",
         "each finding is a part of a stored incident, and none is open in an incident that is over",
@@ -132,8 +130,7 @@ INCIDENT_PARTS = suite(
 )
 
 OUTBOX = suite(
-    "outbox",
-    "key sequence incident_id transition document previous batch_id created_at done",
+    tables.OUTBOX,
     Contract(
         "notification_has_incident",
         "a notification is about a stored incident that was not found in history",
@@ -162,8 +159,7 @@ OUTBOX = suite(
 )
 
 OUTBOX_SENT = suite(
-    "outbox_sent",
-    "key url sent_at refused",
+    tables.OUTBOX_SENT,
     Contract(
         "sent_after_written",
         "a notification was sent after it was written",

@@ -1,13 +1,12 @@
 """Contracts of `members` and `assignments`: whose generation, what they said, and the bytes they said it with."""
 
 from rebalance_monitor.streaming.audit.contract import Contract, suite
+from rebalance_monitor.streaming.core import tables
 
 KEY = 'm.cluster, m.topic_id, m.partition, m."offset", m.ordinal'
 
 MEMBERS = suite(
-    "members",
-    "cluster topic_id partition offset ordinal member_id client_id client_host instance_id worker assigned revoked"
-    " owned subscription_hash assignment_hash",
+    tables.MEMBERS,
     Contract(
         "member_has_generation",
         "a member belongs to a stored generation",
@@ -48,8 +47,7 @@ MEMBERS = suite(
 )
 
 ASSIGNMENTS = suite(
-    "assignments",
-    "hash blob",
+    tables.ASSIGNMENTS,
     Contract(
         "bytes_fit_hash",
         "the hash is that of the bytes",

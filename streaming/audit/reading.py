@@ -1,12 +1,12 @@
 """Contracts of what was read and what could not be: `positions`, `gaps`, `undecodable`; and of `maintenance`."""
 
 from rebalance_monitor.streaming.audit.contract import Contract, suite
+from rebalance_monitor.streaming.core import tables
 
 PLACE = "cluster, topic_id, partition"
 
 POSITIONS = suite(
-    "positions",
-    "cluster_id topic_id partition topic next_offset batch_id updated_at",
+    tables.POSITIONS,
     Contract(
         "position_in_range",
         "partitions and offsets count from 0",
@@ -21,9 +21,7 @@ POSITIONS = suite(
 )
 
 GAPS = suite(
-    "gaps",
-    "cluster topic_id topic partition from_offset to_offset reason batch_id found_at acknowledged_at acknowledged_by"
-    " acknowledged_operator",
+    tables.GAPS,
     Contract(
         "gap_has_extent",
         "a gap ends behind its beginning, unless it only says that the topic was made anew",
@@ -47,8 +45,7 @@ GAPS = suite(
 )
 
 UNDECODABLE = suite(
-    "undecodable",
-    "cluster topic_id topic partition offset reason size_bytes sample batch_id",
+    tables.UNDECODABLE,
     Contract(
         "undecodable_was_read",
         "an undecodable record lies below the position of its partition",
@@ -64,8 +61,7 @@ UNDECODABLE = suite(
 )
 
 UNDECODABLE_COUNTS = suite(
-    "undecodable_counts",
-    "cluster reason records",
+    tables.UNDECODABLE_COUNTS,
     Contract(
         "undecodable_counted",
         "of every reason at least as many records are counted as are kept",
@@ -77,9 +73,7 @@ UNDECODABLE_COUNTS = suite(
 )
 
 MAINTENANCE = suite(
-    "maintenance",
-    "window_id cluster groups owner reason from_ms until_ms operator added_at added_by ended_at ended_by"
-    " ended_operator",
+    tables.MAINTENANCE,
     Contract(
         "window_end_is_signed",
         "a window that was ended says when and by whom, and not before it was added",

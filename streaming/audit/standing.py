@@ -2,13 +2,12 @@
 
 from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
 from rebalance_monitor.streaming.audit.generations import IN_HANDS
+from rebalance_monitor.streaming.core import tables
 
 ITS_KEY = 'j.cluster, j."group", j.type, j.id'
 
 CONNECTORS_AND_TASKS = suite(
-    "connectors_and_tasks",
-    "cluster group type id incarnation generation assigned expected judged state running running_generation"
-    " running_at_ms since_ms agreement document batch_id",
+    tables.CONNECTORS_AND_TASKS,
     known_values(
         "connector_or_task_agreement_known", "connectors_and_tasks", "agreement",
         "ok failed unexpected elsewhere held_twice not_started unassigned unknown gone", 'cluster, "group", type, id',
@@ -86,8 +85,7 @@ CONNECTORS_AND_TASKS = suite(
 )  # fmt: skip
 
 GROUPS = suite(
-    "groups",
-    "cluster group state at_ms batch_id",
+    tables.GROUPS,
     known_values(
         "group_state_known",
         "groups",
@@ -111,8 +109,7 @@ GROUPS = suite(
 )  # fmt: skip
 
 GROUP_PROGRESS = suite(
-    "group_progress",
-    "cluster group generation asked_ms answered_ms document batch_id",
+    tables.GROUP_PROGRESS,
     Contract(
         "progress_was_asked_for",
         "no answer is older than its question",
@@ -131,8 +128,7 @@ GROUP_PROGRESS = suite(
     ),
 )
 OTHER_GROUPS = suite(
-    "other_groups",
-    "cluster group kind records",
+    tables.OTHER_GROUPS,
     known_values(
         "other_group_kind_known", "other_groups", "kind", "consumer share streams unknown", 'cluster, "group"'
     ),

@@ -14,7 +14,8 @@ from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.incidents import grouping
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group, route
-from rebalance_monitor.streaming.core.model.objects import as_object, part_object
+from rebalance_monitor.streaming.core.model.printed import OffsetCommit, Summary
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.records import PASSED_OVER, OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
@@ -30,9 +31,9 @@ from rebalance_monitor.streaming.core.model.results import (
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading import holes
-from rebalance_monitor.streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
+from rebalance_monitor.streaming.core.reading.commits import decode_commit
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
-from rebalance_monitor.streaming.core.reading.other_groups import OtherGroups, other_group_object
+from rebalance_monitor.streaming.core.reading.other_groups import OtherGroups
 
 OFFSETS_TOPIC = "__consumer_offsets"
 NO_DIGESTS = b""
@@ -107,7 +108,7 @@ def replay(
     topics, stamps, groups = Counter[str](), Stamps(), False
     rows: list[Row] = []
     commits: list[OffsetCommit | UndecodableRecord] = []
-    others = OtherGroups()
+    others = OtherGroups(settings.name)
     offsets: dict[tuple[str, int], list[int]] = defaultdict(list)
     for record in records:
         topics[record.topic] += 1
@@ -133,7 +134,7 @@ def replay(
             stamps.appended.add(record.topic)
         stamps.written(row)
     rows = holes.marked(rows, offsets)
-    told = _told(topics.total(), folded(rows, stamps, settings, fold, knowledge), commits, others, settings.name)
+    told = _told(topics.total(), folded(rows, stamps, settings, fold, knowledge), commits, others)
     told.topics, told.groups = dict(topics), groups
     return told
 
@@ -181,7 +182,6 @@ def _told(
     results: list[Result],
     commits: list[OffsetCommit | UndecodableRecord],
     others: OtherGroups,
-    cluster: str,
 ) -> Replayed:
     told = Replayed()
     last_words = {one.source: one for one in results if isinstance(one, Aftermath)}
@@ -203,24 +203,25 @@ def _told(
     undecodable = sorted((one for one in results if isinstance(one, UndecodableRecord)), key=lambda one: one.source)
     gaps = [one for one in results if isinstance(one, GapRecord)]
     told.objects.extend(map(as_object, generations))
-    told.objects.extend(_incident_object(one, parts.get(one.incident_id, ())) for one in incidents)
+    told.objects.extend(as_object(_with_findings(one, parts.get(one.incident_id, ()))) for one in incidents)
     rest: list[Result] = [*undecodable, *gaps]
     told.objects.extend(map(as_object, rest))
-    told.objects.extend(commit_object(one) for one in commits if isinstance(one, OffsetCommit))
-    told.objects.extend(other_group_object(cluster, one) for one in others.seen())
+    told.objects.extend(as_object(one) for one in commits if isinstance(one, OffsetCommit))
+    told.objects.extend(map(as_object, others.seen()))
     grades = Counter(one.verdict.grade.value for one in generations)
     told.found = bool(grades[Grade.UNEXPLAINED.value]) or any(one.severity in HARMFUL for one in incidents)
     told.objects.append(
-        {
-            "kind": "summary",
-            "records": count,
-            "generations": len(generations),
-            "grades": {grade.value: grades[grade.value] for grade in Grade},
-            "violations": dict(sorted(Counter(one.rule for one in incidents).items())),
-            "undecodable": len(undecodable),
-            "gaps": len(gaps),
-            "other_groups": others.counts(),
-        }
+        as_object(
+            Summary(
+                records=count,
+                generations=len(generations),
+                grades={grade.value: grades[grade.value] for grade in Grade},
+                violations=dict(sorted(Counter(one.rule for one in incidents).items())),
+                undecodable=len(undecodable),
+                gaps=len(gaps),
+                other_groups=others.counts(),
+            )
+        )
     )
     return told
 
@@ -240,12 +241,9 @@ def parts_of(published: Iterable[Part]) -> dict[str, list[Part]]:
     return found
 
 
-def _incident_object(incident: Incident, parts: Sequence[Part]) -> dict[str, Any]:
+def _with_findings(incident: Incident, parts: Sequence[Part]) -> Incident:
     """The incident, with its findings where it does not show all of them itself."""
-    shown = as_object(incident)
-    if len(parts) > 1 or incident.more:
-        shown["parts"] = list(map(part_object, parts))
-    return shown
+    return replace(incident, findings=tuple(parts)) if len(parts) > 1 or incident.more else incident
 
 
 def _last_states(incidents: Iterable[Incident]) -> Iterator[Incident]:

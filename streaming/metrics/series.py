@@ -7,6 +7,7 @@ from typing import assert_never
 
 from rebalance_monitor.streaming.core import connect_metrics, metrics
 from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, heard
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     GapRecord,
@@ -19,7 +20,6 @@ from rebalance_monitor.streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-from rebalance_monitor.streaming.core.model.streams_objects import streams_object
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
 from rebalance_monitor.streaming.core.streams.counted import TaskCounts, counted_tasks
@@ -105,7 +105,7 @@ class Series:
                 len(generation.connect.unassigned) if judged else None, generation.connect.delay_ms, connect,
             ),
             loads_of(generation) if connect else None,
-            None if generation.streams is None else counted_tasks(streams_object(generation.streams)),
+            None if generation.streams is None else counted_tasks(as_object(generation.streams)),
         )  # fmt: skip
 
     def _counted(self, generation: Generation) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import Deposed, OutOfStep, Store

@@ -1,12 +1,14 @@
 """A batch's results as rows of the tables: which column holds what."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
+from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.incidents.grouping import harm
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.incidents.transitions import key_of
+from rebalance_monitor.streaming.core.model.published import Object, as_object
 from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
     AlertSeverity,
@@ -20,19 +22,17 @@ from rebalance_monitor.streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-from rebalance_monitor.streaming.store.connectors_and_tasks import aftermath_row, row_of
 from rebalance_monitor.streaming.store.labels import incident_labels
-from rebalance_monitor.streaming.store.parts import part_end, part_row
 from rebalance_monitor.streaming.store.stored import incident_of
-from rebalance_monitor.streaming.store.text import clean, json_text, name
+from rebalance_monitor.streaming.store.tables import TableRow, row
+from rebalance_monitor.streaming.store.text import json_text, name
 
 TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
-TableRow = tuple[Any, ...]
 
 
 @dataclass(slots=True)
 class Contents:
-    """Rows for each table, in the order of the columns in `tables`."""
+    """Rows for each table, in the order of its columns."""
 
     generations: list[TableRow] = field(default_factory=list)
     members: list[TableRow] = field(default_factory=list)
@@ -52,91 +52,55 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
     """Sorts the results into tables. `judged_by` is the version of the monitor."""
     rows = Contents()
     for result in results:
+        shown = as_object(result)
+        given: dict[str, Any] = {"batch_id": batch_id, "judged_by": judged_by, "document": shown}
         match result:
-            case Generation():
-                _generation(rows, result, batch_id, topic_id, judged_by)
+            case Generation(cluster=cluster, source=at):
+                given["topic_id"] = topic_id(cluster, at.topic, at.partition, at.offset)
+                rows.generations.append(row(tables.GENERATIONS, result, shown, **given))
+                rows.members.extend(_members(result, shown, given["topic_id"]))
             case Aftermath(cluster=cluster, source=at):
                 place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
-                rows.aftermaths.append(aftermath_row(result, place))
+                rows.aftermaths.append((*place, json_text(shown)))
             case JobState():
-                rows.connectors_and_tasks.append(row_of(result, batch_id))
+                rows.connectors_and_tasks.append(row(tables.CONNECTORS_AND_TASKS, result, shown, **given))
             case Standing():
-                rows.groups.append((result.cluster, name(result.group), result.state, result.at_ms, batch_id))
+                rows.groups.append(row(tables.GROUPS, result, shown, **given))
             case GroupProgress():
-                times = (result.asked_ms, result.answered_ms)
-                document = json_text(as_object(result))
-                rows.progress.append(
-                    (result.cluster, name(result.group), result.generation, *times, document, batch_id)
-                )
+                rows.progress.append(row(tables.GROUP_PROGRESS, result, shown, **given))
             case Incident():
                 rows.transitions.append(result)
-                rows.incidents.append(_incident(result, batch_id, judged_by))
+                rows.incidents.append(row(tables.INCIDENTS, result, shown, **given))
             case Part():
-                _part(rows, result, batch_id)
+                _part(rows, result, shown, given)
             case UndecodableRecord(cluster=cluster, source=at):
-                place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
-                reason = name(result.reason)
-                rows.undecodable.append((*place, at.topic, reason, result.size_bytes, clean(result.sample), batch_id))
+                given["topic_id"] = topic_id(cluster, at.topic, at.partition, at.offset)
+                rows.undecodable.append(row(tables.UNDECODABLE, result, shown, **given))
             case GapRecord(cluster=cluster, topic=topic, partition=partition, from_offset=start):
-                place = (cluster, topic_id(cluster, topic, partition, start), partition, start)
-                rows.gaps.append((*place, topic, result.to_offset, clean(result.reason), batch_id))
+                given["topic_id"] = topic_id(cluster, topic, partition, start)
+                rows.gaps.append(row(tables.GAPS, result, shown, **given))
             case _:
                 assert_never(result)
     return rows
 
 
-def _generation(rows: Contents, generation: Generation, batch_id: int, topic_id: TopicId, judged_by: str) -> None:
+def _members(generation: Generation, shown: Object, topic_id: str) -> Iterator[TableRow]:
     at = generation.source
-    place = (
-        generation.cluster,
-        topic_id(generation.cluster, at.topic, at.partition, at.offset),
-        at.partition,
-        at.offset,
-    )
-    document = as_object(generation)
-    verdict = generation.verdict
-    rows.generations.append(
-        (
-            *place, at.topic, name(generation.group), generation.incarnation, generation.lifecycle,
-            clean(generation.protocol_type), _clean(generation.protocol), generation.generation,
-            _clean(generation.leader), generation.at_ms, generation.state_ms, len(generation.members),
-            len(generation.connect.unassigned), generation.connect.delay_ms, verdict.grade.value, verdict.assignor,
-            verdict.era, _clean(verdict.why or None), verdict.pending_until_ms, generation.historic,
-            json_text(document), judged_by, batch_id,
-        )
-    )  # fmt: skip
-    for ordinal, (member, shown) in enumerate(zip(generation.members, document["members"], strict=True)):
-        shares = (_json_or_null(shown[share]) for share in ("assigned", "revoked", "owned"))
-        rows.members.append(
-            (
-                *place, ordinal, clean(member.member_id), clean(member.client_id), clean(member.client_host),
-                _clean(member.instance_id), _clean(member.worker), *shares,
-                member.subscription_hash or None, member.assignment_hash or None,
-            )
-        )  # fmt: skip
+    place = {"cluster": generation.cluster, "topic_id": topic_id, "partition": at.partition, "offset": at.offset}
+    for ordinal, (member, of) in enumerate(zip(generation.members, shown["members"], strict=True)):
+        yield row(tables.MEMBERS, member, of, ordinal=ordinal, **place)
 
 
-def _incident(incident: Incident, batch_id: int, judged_by: str) -> TableRow:
-    document = as_object(incident)
-    return (
-        incident.incident_id, incident.cluster, name(incident.group), incident.rule, incident.code,
-        incident.severity.value, incident.certainty.value, incident.transition, incident.opened_generation,
-        incident.opened_at_ms, incident.resolved_at_ms, json_text(document["subjects"]), clean(incident.message),
-        json_text(document["evidence"]), incident.historic, json_text(document), incident.alert.value,
-        incident.firing, incident.fired_at_ms, clean(incident.team), judged_by, batch_id,
-    )  # fmt: skip
-
-
-def _part(rows: Contents, part: Part, batch_id: int) -> None:
+def _part(rows: Contents, part: Part, shown: Object, given: Mapping[str, Any]) -> None:
     """Of one part, what came last in the batch; its end goes by itself, since a stored part may have lost its texts."""
-    row = part_row(part, batch_id)
-    ends = part.resolved_at_ms is not None
+    made = row(tables.INCIDENT_PARTS, part, shown, part=name(key_of(part.code, part.subjects)), **given)
+    key, ends = made[: tables.INCIDENT_PARTS.key], part.resolved_at_ms is not None
     if not ends or part.message:
-        rows.parts.append(row)
+        rows.parts.append(made)
     if ends:
-        rows.part_ends[row[:3]] = part_end(part)
+        rows.part_ends[key] = (*key, part.resolved_at_ms, part.severity.value, part.certainty.value)
     else:
-        rows.part_ends.pop(row[:3], None)
+        rows.part_ends.pop(key, None)
 
 
 def outbox_rows(
@@ -162,15 +126,24 @@ def outbox_rows(
 
 
 def _outbox_row(incident: Incident, previous: Incident | None, batch_id: int) -> TableRow:
-    document = as_object(incident)
-    before = None if previous is None else json_text(as_object(previous))
-    return (
-        notification_key(incident, document),
-        incident.incident_id,
-        incident.transition,
-        json_text(document),
-        before,
-        batch_id,
+    shown = as_object(incident)
+    return outbox_row(
+        notification_key(incident, shown), incident, None if previous is None else as_object(previous), batch_id
+    )
+
+
+def outbox_row(key: str, incident: Incident, previous: Object | None, batch_id: int) -> TableRow:
+    """The row of a notification."""
+    return row(
+        tables.OUTBOX,
+        incident,
+        {},
+        key=key,
+        incident_id=incident.incident_id,
+        transition=incident.transition,
+        document=as_object(incident),
+        previous=previous,
+        batch_id=batch_id,
     )
 
 
@@ -211,11 +184,3 @@ def notification_key(incident: Incident, document: Mapping[str, Any]) -> str:
     if incident.transition != "updated":
         return key
     return f"{key}:{hashlib.sha256(json_text(document).encode()).hexdigest()[:12]}"
-
-
-def _clean(text: str | None) -> str | None:
-    return None if text is None else clean(text)
-
-
-def _json_or_null(value: Any) -> str | None:
-    return None if value is None else json_text(value)

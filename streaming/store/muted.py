@@ -13,15 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
-from rebalance_monitor.streaming.core.model.objects import as_object
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
 from rebalance_monitor.streaming.store import tables
+from rebalance_monitor.streaming.store.contents import outbox_row
 from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.leaders import NOTIFIED
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.outbox import CHANNEL
 from rebalance_monitor.streaming.store.stored import incident_of
-from rebalance_monitor.streaming.store.text import json_text
 
 MUTED, UNMUTED = "muted", "unmuted"
 
@@ -119,12 +118,7 @@ def _tell(
         if incident.alert is not AlertSeverity.INFO or incident.incident_id in before:
             previous = before.get(incident.incident_id) if incident.transition == MUTED else None
             key = _free(connection, f"{incident.incident_id}:{incident.transition}:{window}")
-            rows.append(
-                (
-                    key, incident.incident_id, incident.transition, json_text(as_object(incident)),
-                    None if previous is None else json_text(previous), batch_id,
-                )
-            )  # fmt: skip
+            rows.append(outbox_row(key, incident, previous, batch_id))
     if rows:
         tables.OUTBOX.write(connection, rows)
         connection.execute(f"notify {CHANNEL}")

@@ -6,25 +6,10 @@ from typing import Any
 from psycopg import Connection
 
 from rebalance_monitor.streaming.core.incidents import grouping
-from rebalance_monitor.streaming.core.incidents.transitions import key_of
-from rebalance_monitor.streaming.core.model.objects import as_object, part_object
+from rebalance_monitor.streaming.core.model.published import as_object, from_object
 from rebalance_monitor.streaming.core.model.results import Incident, Part
-from rebalance_monitor.streaming.store.stored import incident_of, stored_part
-from rebalance_monitor.streaming.store.tables import Table
-from rebalance_monitor.streaming.store.text import clean, json_text, name
-
-TableRow = tuple[Any, ...]
-
-PARTS = Table(
-    "incident_parts",
-    (
-        ("incident_id", "text"), ("part", "text"), ("opened_at_ms", "int8"), ("severity", "text"),
-        ("certainty", "text"), ("resolved_at_ms", "int8"), ("subjects", "jsonb"), ("message", "text"),
-        ("document", "jsonb"), ("batch_id", "int8"),
-    ),
-    key=3,
-    on_conflict="update where old.document is distinct from excluded.document",
-)  # fmt: skip
+from rebalance_monitor.streaming.store.stored import incident_of
+from rebalance_monitor.streaming.store.text import clean, json_text
 
 _END = """
 update rebalance_monitor.incident_parts as old
@@ -57,22 +42,6 @@ where i.incident_id = old.incident_id and i.incident_id = any(%s)
 """
 
 
-def part_row(part: Part, batch_id: int) -> TableRow:
-    """The row of a part."""
-    document = part_object(part)
-    return (
-        part.incident_id, name(key_of(part.code, part.subjects)), part.opened_at_ms, part.severity.value,
-        part.certainty.value, part.resolved_at_ms, json_text(document["subjects"]), part.message, json_text(document),
-        batch_id,
-    )  # fmt: skip
-
-
-def part_end(part: Part) -> TableRow:
-    """The key of a part, the time of its end, and how bad it was at its worst."""
-    key = part.incident_id, name(key_of(part.code, part.subjects)), part.opened_at_ms
-    return *key, part.resolved_at_ms, part.severity.value, part.certainty.value
-
-
 def end_parts(connection: Connection[Any], rows: Iterable[Sequence[Any]]) -> None:
     """Notes the ends of parts; of several of one part the last counts."""
     given = list({tuple(row[:3]): row for row in rows}.values())
@@ -92,7 +61,7 @@ def write_whole(connection: Connection[Any], rows: Sequence[Sequence[Any]]) -> N
     found: dict[str, tuple[Incident, list[Part]]] = {}
     for document, transition, historic, part in connection.execute(_ALL, ([row[0] for row in rows],)).fetchall():
         incident = incident_of(document, transition, historic)
-        found.setdefault(incident.incident_id, (incident, []))[1].append(stored_part(part))
+        found.setdefault(incident.incident_id, (incident, []))[1].append(from_object(Part, part))
     whole = [grouping.whole(incident, parts) for incident, parts in found.values()]
     if whole:
         columns = [

@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.core.incidents.notifying import Heard
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
-from rebalance_monitor.streaming.store import connectors_and_tasks, parts, tables
+from rebalance_monitor.streaming.store import last_words, parts, tables
 from rebalance_monitor.streaming.store.contents import Contents, contents, outbox_rows
 from rebalance_monitor.streaming.store.database import Connection, Database
 from rebalance_monitor.streaming.store.kept import KEPT_STATES, kept_rows, prune
@@ -233,8 +233,8 @@ class PostgresStore(StoredPast):
                 writing.table(tables.MEMBERS, rows.members)
                 writing.table(tables.ASSIGNMENTS, list(commit.blobs.items()))
                 writing.table(tables.GAPS, rows.gaps)
-                writing.rows("generations", 4, rows.aftermaths, partial(connectors_and_tasks.complete, connection))
-                writing.table(connectors_and_tasks.CONNECTORS_AND_TASKS, rows.connectors_and_tasks)
+                writing.rows("generations", 4, rows.aftermaths, partial(last_words.complete, connection))
+                writing.table(tables.CONNECTORS_AND_TASKS, rows.connectors_and_tasks)
                 writing.table(tables.GROUPS, rows.groups)
                 writing.table(tables.GROUP_PROGRESS, rows.progress)
                 self._write_incidents(writing, rows, notified, muting, commit.batch_id)
@@ -294,8 +294,13 @@ class PostgresStore(StoredPast):
                 connection.execute(f"notify {CHANNEL}")
         writing.table(tables.INCIDENTS, rows.incidents)
         writing.rows("incidents", 1, known_rows(notified), partial(write_known, connection))
-        writing.table(parts.PARTS, rows.parts)
-        writing.rows(parts.PARTS.name, 3, list(rows.part_ends.values()), partial(parts.end_parts, connection))
+        writing.table(tables.INCIDENT_PARTS, rows.parts)
+        writing.rows(
+            tables.INCIDENT_PARTS.name,
+            tables.INCIDENT_PARTS.key,
+            list(rows.part_ends.values()),
+            partial(parts.end_parts, connection),
+        )
         over = [one.incident_id for one in rows.transitions if one.resolved_at_ms is not None]
         if over:
             parts.end_parts_of(connection, over)
@@ -310,7 +315,8 @@ class PostgresStore(StoredPast):
 
     def _write_undecodable(self, connection: Connection, new: Sequence[Sequence[Any]]) -> None:
         """Counts every new record; keeps the first ones of each reason."""
-        counts = Counter((row[0], row[5]) for row in new)
+        reason_at = tables.UNDECODABLE.place("reason")
+        counts = Counter((row[0], row[reason_at]) for row in new)
         for (cluster, reason), count in sorted(counts.items()):
             total = connection.execute(
                 "insert into rebalance_monitor.undecodable_counts as old values (%s, %s, %s)"
@@ -320,7 +326,7 @@ class PostgresStore(StoredPast):
             ).fetchone()
             assert total is not None
             room = max(0, self._undecodable_kept - (total[0] - count))
-            kept = [row for row in new if (row[0], row[5]) == (cluster, reason)][:room]
+            kept = [row for row in new if (row[0], row[reason_at]) == (cluster, reason)][:room]
             tables.UNDECODABLE.write(connection, kept)
 
 

@@ -3,17 +3,23 @@
 Rows travel as one array per column, so a statement costs one round trip whatever the number of rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from psycopg import Connection
 
-from rebalance_monitor.streaming.store.text import fitting
+from rebalance_monitor.streaming.core import tables
+from rebalance_monitor.streaming.core.model.published import Object
+from rebalance_monitor.streaming.store.text import fitting, json_text, name
+
+TableRow = tuple[Any, ...]
 
 # Rows in one statement; bounds the memory of arrays on both sides.
 CHUNK = 5_000
 # Texts go as binary arrays (%b): quoting long texts for a textual array takes longer than the insert.
+NEW_DOCUMENT = "update where old.document is distinct from excluded.document"
 _ARRAYS = {"text": "%b::text[]", "jsonb": "%b::text[]", "bytea": "%b::bytea[]"}
 
 
@@ -29,6 +35,16 @@ class Table:
     key: int
     on_conflict: str = "nothing"
     moved_at: str = ""
+
+    @classmethod
+    def of(cls, table: tables.Table, on_conflict: str = "nothing", moved_at: str = "") -> "Table":
+        """How a published table is written."""
+        columns = tuple((column.name, column.plain_type) for column in table.written)
+        return cls(table.name, columns, table.key, on_conflict, moved_at)
+
+    def place(self, column: str) -> int:
+        """Where a row has the column."""
+        return [name for name, _ in self.columns].index(column)
 
     def statement(self) -> str:
         """Insert from arrays; `update` replaces every column outside the key."""
@@ -61,18 +77,7 @@ class Table:
             connection.execute(self.statement(), values)
 
 
-_PLACE = (("cluster", "text"), ("topic_id", "text"), ("partition", "int4"), ("offset", "int8"))
-
-POSITIONS = Table(
-    "positions",
-    (
-        ("cluster_id", "text"), ("topic_id", "text"), ("partition", "int4"),
-        ("topic", "text"), ("next_offset", "int8"), ("batch_id", "int8"),
-    ),
-    key=3,
-    on_conflict="update where old.next_offset < excluded.next_offset",
-    moved_at="updated_at",
-)  # fmt: skip
+POSITIONS = Table.of(tables.POSITIONS, "update where old.next_offset < excluded.next_offset", moved_at="updated_at")
 STATES = Table(
     "states",
     (
@@ -83,79 +88,56 @@ STATES = Table(
     key=2,
     on_conflict="update",
 )  # fmt: skip
-GENERATIONS = Table(
-    "generations",
-    (
-        *_PLACE, ("topic", "text"), ("group", "text"), ("incarnation", "int4"), ("lifecycle", "text"),
-        ("protocol_type", "text"), ("protocol", "text"), ("generation", "int4"), ("leader", "text"),
-        ("at_ms", "int8"), ("state_ms", "int8"), ("member_count", "int4"), ("unassigned_count", "int4"),
-        ("delay_ms", "int8"), ("grade", "text"), ("assignor", "text"), ("era", "text"), ("reason", "text"),
-        ("pending_until_ms", "int8"), ("historic", "bool"), ("document", "jsonb"), ("judged_by", "text"),
-        ("batch_id", "int8"),
-    ),
-    key=4,
-    # A pending verdict gives way to its final one, a final verdict never to a pending one.
-    on_conflict="update where old.document is distinct from excluded.document"
-    " and (excluded.pending_until_ms is null or old.pending_until_ms is not null)",
-)  # fmt: skip
-MEMBERS = Table(
-    "members",
-    (
-        *_PLACE, ("ordinal", "int4"), ("member_id", "text"), ("client_id", "text"), ("client_host", "text"),
-        ("instance_id", "text"), ("worker", "text"), ("assigned", "jsonb"), ("revoked", "jsonb"), ("owned", "jsonb"),
-        ("subscription_hash", "text"), ("assignment_hash", "text"),
-    ),
-    key=5,
-)  # fmt: skip
-ASSIGNMENTS = Table("assignments", (("hash", "text"), ("blob", "bytea")), key=1)
-INCIDENTS = Table(
-    "incidents",
-    (
-        ("incident_id", "text"), ("cluster", "text"), ("group", "text"), ("rule", "text"), ("code", "text"),
-        ("severity", "text"), ("certainty", "text"), ("transition", "text"), ("opened_generation", "int4"),
-        ("opened_at_ms", "int8"), ("resolved_at_ms", "int8"), ("subjects", "jsonb"), ("message", "text"),
-        ("evidence", "jsonb"), ("historic", "bool"), ("document", "jsonb"), ("alert", "text"), ("firing", "bool"),
-        ("fired_at_ms", "int8"), ("team", "text"), ("judged_by", "text"), ("batch_id", "int8"),
-    ),
-    key=1,
-    on_conflict="update where old.document is distinct from excluded.document",
-)  # fmt: skip
-OUTBOX = Table(
-    "outbox",
-    (
-        ("key", "text"), ("incident_id", "text"), ("transition", "text"), ("document", "jsonb"),
-        ("previous", "jsonb"), ("batch_id", "int8"),
-    ),
-    key=1,
-)  # fmt: skip
-GROUPS = Table(
-    "groups",
-    (("cluster", "text"), ("group", "text"), ("state", "text"), ("at_ms", "int8"), ("batch_id", "int8")),
-    key=2,
-    on_conflict="update",
+# A pending verdict gives way to its final one, a final verdict never to a pending one.
+GENERATIONS = Table.of(
+    tables.GENERATIONS,
+    f"{NEW_DOCUMENT} and (excluded.pending_until_ms is null or old.pending_until_ms is not null)",
 )
-GROUP_PROGRESS = Table(
-    "group_progress",
-    (
-        ("cluster", "text"), ("group", "text"), ("generation", "int4"), ("asked_ms", "int8"), ("answered_ms", "int8"),
-        ("document", "jsonb"), ("batch_id", "int8"),
-    ),
-    key=2,
-    on_conflict="update",
-)  # fmt: skip
-UNDECODABLE = Table(
-    "undecodable",
-    (
-        *_PLACE, ("topic", "text"), ("reason", "text"), ("size_bytes", "int8"), ("sample", "text"),
-        ("batch_id", "int8"),
-    ),
-    key=4,
-)  # fmt: skip
-GAPS = Table(
-    "gaps",
-    (
-        ("cluster", "text"), ("topic_id", "text"), ("partition", "int4"), ("from_offset", "int8"),
-        ("topic", "text"), ("to_offset", "int8"), ("reason", "text"), ("batch_id", "int8"),
-    ),
-    key=4,
-)  # fmt: skip
+MEMBERS = Table.of(tables.MEMBERS)
+ASSIGNMENTS = Table.of(tables.ASSIGNMENTS)
+INCIDENTS = Table.of(tables.INCIDENTS, NEW_DOCUMENT)
+INCIDENT_PARTS = Table.of(tables.INCIDENT_PARTS, NEW_DOCUMENT)
+OUTBOX = Table.of(tables.OUTBOX)
+CONNECTORS_AND_TASKS = Table.of(tables.CONNECTORS_AND_TASKS, NEW_DOCUMENT)
+GROUPS = Table.of(tables.GROUPS, "update")
+GROUP_PROGRESS = Table.of(tables.GROUP_PROGRESS, "update")
+UNDECODABLE = Table.of(tables.UNDECODABLE)
+GAPS = Table.of(tables.GAPS)
+
+
+def row(table: tables.Table, result: object, shown: Object, **given: Any) -> TableRow:
+    """The row of a result, whose object is `shown`; `given`: what the writer sets."""
+    return tuple([write(result, shown, given) for write in _writers(table)])
+
+
+@cache
+def _writers(table: tables.Table) -> tuple[Callable[[Any, Object, Mapping[str, Any]], Any], ...]:
+    return tuple(map(_writer, table.written))
+
+
+def _writer(column: tables.Column) -> Callable[[Any, Object, Mapping[str, Any]], Any]:
+    if column.value is tables.WRITER:
+        return _stored(column, lambda _result, _shown, given: given[column.name])
+    if callable(column.value):
+        value = column.value
+        return _stored(column, lambda result, _shown, _given: value(result))
+    return _stored(column, _looked_up(*str(column.place).split(".")))
+
+
+def _looked_up(key: str, *inner: str) -> Callable[[Any, Object, Mapping[str, Any]], Any]:
+    """What the object has at a place; None where it has nothing there."""
+    if not inner:
+        return lambda _result, shown, _given: shown.get(key)
+    deeper = _looked_up(*inner)
+    return lambda result, shown, given: None if (held := shown.get(key)) is None else deeper(result, held, given)
+
+
+def _stored(
+    column: tables.Column, value: Callable[[Any, Object, Mapping[str, Any]], Any]
+) -> Callable[[Any, Object, Mapping[str, Any]], Any]:
+    """The value as the column's type takes it; the last touch is `fitting`."""
+    if column.longest:
+        return lambda *row: name(value(*row), column.longest)
+    if column.plain_type == "jsonb":
+        return lambda *row: None if (held := value(*row)) is None else json_text(held)
+    return value

@@ -10,11 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rebalance_monitor.streaming.core.model.codec import plain_text
+from rebalance_monitor.streaming.core.tables import LONGEST
 
-# Bytes of a name in an index: cluster (at most 800) and group together stay below PostgreSQL's limit.
-LONGEST = 1_000
-LONGEST_ID = 800
-"""Of the name of a connector or task, which shares an index entry with cluster and group."""
 KEPT_CHARACTERS = 200
 RANGES = {"int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}
 """The least and the greatest number of each type of column."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.attention import Attention, LastsMs, by_the_catalogue, incident_object, storms

@@ -7,6 +7,8 @@ for every proxy on the way.
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from rebalance_monitor.streaming.core.model.results import AGREEMENTS, Grade
+
 PREFIX = "/api/v1"
 MOST = 500
 USUAL = 100
@@ -83,7 +85,7 @@ ROUTES: tuple[Route, ...] = (
             Parameter(
                 name="grade",
                 description="Only verdicts of this grade.",
-                schema={"type": "string", "enum": ["match", "explainable", "unexplained", "not_judged"]},
+                schema={"type": "string", "enum": [grade.value for grade in Grade]},
             ),
             *PAGING,
         ),
@@ -153,13 +155,7 @@ ROUTES: tuple[Route, ...] = (
             Parameter(
                 name="agreement",
                 description="Only those with this agreement; without it all but `gone`.",
-                schema={
-                    "type": "string",
-                    "enum": [
-                        "ok", "failed", "unexpected", "elsewhere", "held_twice", "not_started", "unassigned", "unknown",
-                        "gone",
-                    ],
-                },
+                schema={"type": "string", "enum": [*AGREEMENTS]},
             ),
             *PAGING,
         ),

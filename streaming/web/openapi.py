@@ -2,13 +2,14 @@
 
 import json
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
+from rebalance_monitor.streaming.core.model.printed import PRINTED
+from rebalance_monitor.streaming.core.model.published import DEFS, schemas
+from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.web.contract import ROUTES, Parameter, Route, Schema
 from rebalance_monitor.streaming.web.fleet import STATES
 
-_DEFS = "#/$defs/"
 _COMPONENTS = "#/components/schemas/"
 _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -55,7 +56,7 @@ _GROUP = {
     "members": _COUNT,
     "unassigned": _COUNT,
     "delay_until_ms": _MOMENT,
-    "grade": {"enum": ["match", "explainable", "unexplained", "not_judged", None]},
+    "grade": {"enum": [*(grade.value for grade in Grade), None]},
     "at_ms": _MOMENT,
     "incidents": {**_COUNT, "description": "Open ones."},
 }
@@ -184,6 +185,5 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
 
 def _published() -> dict[str, Schema]:
     """The objects that the database stores as documents, under their own names."""
-    text = (files("rebalance_monitor.streaming.core.model") / "objects.schema.json").read_text(encoding="utf-8")
-    definitions: dict[str, Schema] = json.loads(text.replace(_DEFS, _COMPONENTS))["$defs"]
-    return definitions
+    found: dict[str, Schema] = json.loads(json.dumps(schemas(PRINTED)).replace(DEFS, _COMPONENTS))
+    return found

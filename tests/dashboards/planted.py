@@ -24,6 +24,7 @@ from rebalance_monitor.streaming.core.model.results import (
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.model.streams_detail import (
+    Balance,
     StreamsDetail,
     StreamsProcess,
     StreamsProgress,
@@ -107,8 +108,7 @@ def streams_application(at_ms: int) -> Iterator[Result]:
             SubtopologyTasks(name="1", topics={"prices": 3}, tasks=3, stateful=False, least=1, most=2),
         ),
         roles_known=True,
-        stateful=(1, 2),
-        stateless=(1, 2),
+        balance=Balance(stateful=(1, 2), stateless=(1, 2)),
         missing_standbys=1,
         progress=StreamsProgress(moves_left=1, rebalances=1, next_ms=at_ms + 600_000, probed=1),
     )

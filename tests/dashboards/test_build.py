@@ -14,6 +14,7 @@ pytest.importorskip("grafana_foundation_sdk")
 from rebalance_monitor.dashboards import build, queries
 from rebalance_monitor.dashboards.build import GENERATED, render
 from rebalance_monitor.dashboards.places import PLACES
+from rebalance_monitor.dashboards.published import published
 from rebalance_monitor.dashboards.runbooks import pages
 from rebalance_monitor.dashboards.shelf import SHELF
 from rebalance_monitor.streaming.core.metrics import GENERATIONS, METRICS, PREFIX
@@ -43,6 +44,11 @@ def test_committed_file_equals_what_the_code_makes(name: str) -> None:
     assert (GENERATED / name).read_text(encoding="utf-8") == RENDERED[name]
 
 
+@pytest.mark.parametrize("name", sorted(published()))
+def test_committed_page_equals_what_the_code_makes(name: str) -> None:
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == published()[name]
+
+
 def test_check_finds_drift_and_build_mends_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     where = ["--out", str(tmp_path), "--docs", str(tmp_path / "docs")]
     assert build.main([*where, "--check"]) == 1
@@ -53,7 +59,7 @@ def test_check_finds_drift_and_build_mends_it(tmp_path: Path, capsys: pytest.Cap
     assert build.main([*where, "--check", "-o", "json"]) == 1
     states = {line["file"]: line["state"] for line in map(json.loads, capsys.readouterr().out.splitlines())}
     assert {name for name, state in states.items() if state == "differs"} == {"group.json"}
-    assert set(states) == {*RENDERED, *(f"docs/{path}" for path in pages())}
+    assert set(states) == {*RENDERED, *(f"docs/{path}" for path in (*pages(), *published()))}
     assert (tmp_path / "group.json").read_text() == "{}"
 
 

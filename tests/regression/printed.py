@@ -36,7 +36,7 @@ from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, s
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Part, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.store import gaps
 from tests.streaming import builders

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GroupProgress, MemberLag
 from tests.streaming import builders
 from tests.waiting import PATIENCE_S

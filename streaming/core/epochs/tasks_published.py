@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.core.epochs.tasks_verdict import standbys_of
 from rebalance_monitor.streaming.core.epochs.units import ACTIVE, STANDBY, WARM_UP, RoleTask, tasks_in
 from rebalance_monitor.streaming.core.model.results import ConsumerShare
 from rebalance_monitor.streaming.core.model.streams_detail import (
+    Balance,
     StreamsDetail,
     StreamsProcess,
     SubtopologyTasks,
@@ -64,8 +65,10 @@ def detail_of(group: EpochGroup, history: TopicHistory, at_ms: int) -> StreamsDe
         subtopologies=subtopologies,
         withheld=tuple(task for one in subtopologies for task in one.waiting),
         roles_known=True,
-        stateful=(min(stateful, default=0), max(stateful, default=0)),
-        stateless=(min(stateless, default=0), max(stateless, default=0)),
+        balance=Balance(
+            stateful=(min(stateful, default=0), max(stateful, default=0)),
+            stateless=(min(stateless, default=0), max(stateless, default=0)),
+        ),
         missing_standbys=None if None in missing else sum(one or 0 for one in missing),
     )
 

@@ -22,7 +22,7 @@ for its fields, because a state consists of many small ones:
 import base64
 import json
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -47,13 +47,20 @@ class Plan(NamedTuple):
     decode: Decode
 
 
+class Form(NamedTuple):
+    """A form of JSON: how it shows dataclasses, and unions. Everything else looks alike in all forms."""
+
+    of_dataclass: Callable[[Any], Plan]
+    of_union: Callable[[tuple[Any, ...]], Plan]
+
+
 class CodecError(ValueError):
     """Text that does not hold a value of the wanted type."""
 
 
 def dumps(value: object) -> str:
     """One line of JSON text; equal values give equal text."""
-    return plain_text(_plan(cast(Any, type(value))).encode(value))
+    return plain_text(plan_of(cast(Any, type(value)), STORED).encode(value))
 
 
 def plain_text(plain: Any) -> str:
@@ -67,7 +74,7 @@ def plain_text(plain: Any) -> str:
 def loads(cls: type[T], text: str | bytes) -> T:
     """The value written by `dumps`. Raises CodecError."""
     try:
-        return cast(T, _plan(cast(Any, cls)).decode(_plain(text)))
+        return cast(T, plan_of(cast(Any, cls), STORED).decode(_plain(text)))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as why:
         raise CodecError(f"not a {cls.__name__}: {type(why).__name__} {why}") from why
 
@@ -88,14 +95,15 @@ AS_IT_IS = Plan(_same, _same)
 
 
 @cache
-def _plan(kind: Any) -> Plan:
+def plan_of(kind: Any, form: Form) -> Plan:
+    """The plan of a type in this form."""
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return _union_plan(args)
+        return form.of_union(args)
     if origin is tuple:
-        return _tuple_plan(args)
+        return _tuple_plan(args, form)
     if origin in (frozenset, set):
-        item = _plan(args[0])
+        item = plan_of(args[0], form)
         write, read = item
         if item == AS_IT_IS:
             return Plan(_ordered, origin)
@@ -103,11 +111,11 @@ def _plan(kind: Any) -> Plan:
             lambda value: _ordered([write(one) for one in value]), lambda raw: origin([read(one) for one in raw])
         )
     if origin is not None and isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping_plan(*args)
+        return _mapping_plan(args[0], args[1], form)
     if not isinstance(kind, type):
         raise TypeError(f"no codec for {kind!r}")
     if is_dataclass(kind):
-        return _dataclass_plan(kind)
+        return form.of_dataclass(kind)
     if issubclass(kind, Enum):
         return Plan(lambda value: value.value, kind)
     if kind is bytes:
@@ -129,64 +137,78 @@ def _ordered(items: Collection[Any]) -> list[Any]:
 
 def _dataclass_plan(kind: Any) -> Plan:
     hints = get_type_hints(kind)
-    parts = [
-        _Part(f"_{number}", declared, AS_IT_IS if derived else _plan(hints[declared.name]), derived)
-        for number, declared in enumerate(fields(kind))
-        for derived in [declared.metadata == DERIVED]
-    ]
+    parts = []
+    for one in fields(kind):
+        derived = one.metadata == DERIVED
+        plan = AS_IT_IS if derived else plan_of(hints[one.name], STORED)
+        parts.append(Part(one, f"value.{one.name}", one.name, plan, written=not derived))
+    return compiled(kind, parts)
+
+
+class Part(NamedTuple):
+    """One value in the source of a dataclass's plan. `declared`: the field that it is read into, None for a value that
+    is only written. `source`: the expression for it, `key`: its name in the object. A value that is not `written` is at
+    its default where nobody gives it; one at its default is left out unless `always`."""
+
+    declared: Any
+    source: str
+    key: str
+    plan: Plan
+    written: bool = True
+    always: bool = False
+
+    @property
+    def default(self) -> Any:
+        """MISSING for a field without one; None for a value that is no field."""
+        if self.declared is None:
+            return None
+        return self.declared.default if self.declared.default_factory is MISSING else self.declared.default_factory()
+
+    def scope(self, mark: int) -> dict[str, Any]:
+        """What the source refers to, each name with the mark of this part."""
+        fresh = None if self.declared is None else self.declared.default_factory
+        values = {"encode": self.plan.encode, "decode": self.plan.decode, "default": self.default, "fresh": fresh}
+        return {f"{name}_{mark}": value for name, value in values.items()}
+
+    def encode_lines(self, mark: int) -> list[str]:
+        """Statements that put the value into `out`."""
+        if not self.written:
+            return []
+        call = "" if self.plan.encode is _same else f"encode_{mark}"
+        if self.always or self.default is MISSING:
+            return [f'    out["{self.key}"] = {call}({self.source})']
+        put, default = f'out["{self.key}"] = {call}(part)', f"default_{mark}"
+        return [f"    part = {self.source}", f"    if part is not {default} and part != {default}:", f"        {put}"]
+
+    def decoded(self, mark: int) -> str:
+        """The expression for the field's value."""
+        fresh = f"fresh_{mark}()" if self.declared.default_factory is not MISSING else f"default_{mark}"
+        call = "" if self.plan.decode is _same else f"decode_{mark}"
+        if self.default is MISSING:
+            return f'{call}(raw["{self.key}"])'
+        return f'{call}(part) if (part := raw.get("{self.key}", MISSING)) is not MISSING else {fresh}'
+
+
+def compiled(
+    kind: Any, parts: Sequence[Part], head: Mapping[str, str] | None = None, names: Sequence[str] = ()
+) -> Plan:
+    """The plan of a dataclass, as functions written for these parts. `head`: what each object begins with; `names`: of
+    the value's attributes that sources refer to without `value`."""
     # A frozen class sets each field with care; its maker does not have to.
     quick = "__slots__" in vars(kind) and kind.__dataclass_params__.frozen and not hasattr(kind, "__post_init__")
     scope: dict[str, Any] = {"make": maker(kind) if quick else kind, "MISSING": MISSING}
-    for part in parts:
-        scope |= part.scope()
-    lines = ["def encode(value):", "    out = {}"]
-    lines += [line for one in parts for line in one.encode_lines()]
+    for mark, part in enumerate(parts):
+        scope |= part.scope(mark)
+    lines = ["def encode(value):", f"    out = {head or {}!r}", *(f"    {name} = value.{name}" for name in names)]
+    lines += [line for mark, part in enumerate(parts) for line in part.encode_lines(mark)]
     lines += ["    return out", "def decode(raw):", "    return make("]
-    lines += [f"        {'' if quick else one.declared.name + '='}{one.decoded()}," for one in parts]
+    lines += [
+        f"        {'' if quick else part.declared.name + '='}{part.decoded(mark)},"
+        for mark, part in enumerate(parts)
+        if part.declared is not None
+    ]
     exec(compile("\n".join([*lines, "    )"]), f"<codec of {kind.__name__}>", "exec"), scope)
     return Plan(scope["encode"], scope["decode"])
-
-
-class _Part(NamedTuple):
-    """One field of a dataclass in the source of its plan; `mark` ends the names that belong to it."""
-
-    mark: str
-    declared: Any
-    plan: Plan
-    derived: bool
-
-    def scope(self) -> dict[str, Any]:
-        """What the source refers to."""
-        values = {"encode": self.plan.encode, "decode": self.plan.decode, "default": _default(self.declared)}
-        values["fresh"] = self.declared.default_factory
-        return {name + self.mark: value for name, value in values.items()}
-
-    def encode_lines(self) -> list[str]:
-        """Statements that put the field into `out`."""
-        if self.derived:
-            return []
-        name, value = self.declared.name, "part" if self.plan.encode is _same else f"encode{self.mark}(part)"
-        put = f'out["{name}"] = {value}'
-        if _default(self.declared) is MISSING:
-            return [f"    part = value.{name}", f"    {put}"]
-        default = f"default{self.mark}"
-        return [f"    part = value.{name}", f"    if part is not {default} and part != {default}:", f"        {put}"]
-
-    def decoded(self) -> str:
-        """The expression for the field's value."""
-        fresh = f"fresh{self.mark}()" if self.declared.default_factory is not MISSING else f"default{self.mark}"
-        if self.derived:
-            return fresh
-        name, call = self.declared.name, "" if self.plan.decode is _same else f"decode{self.mark}"
-        if _default(self.declared) is MISSING:
-            return f'{call}(raw["{name}"])'
-        return f'{call}(part) if (part := raw.get("{name}", MISSING)) is not MISSING else {fresh}'
-
-
-def _default(declared: Any) -> Any:
-    if declared.default_factory is not MISSING:
-        return declared.default_factory()
-    return declared.default
 
 
 def _union_plan(args: tuple[Any, ...]) -> Plan:
@@ -196,7 +218,7 @@ def _union_plan(args: tuple[Any, ...]) -> Plan:
         return _words_or_records(words[0], args)
     plain = [one for one in args if one is not type(None) and one not in records.values()]
     if len(plain) == 2 and plain[0] is str and get_origin(plain[1]) is tuple and not records:
-        write, read = _plan(plain[1])
+        write, read = plan_of(plain[1], STORED)
         return Plan(
             lambda value: value if isinstance(value, str) else write(value),
             lambda raw: raw if isinstance(raw, str) else read(raw),
@@ -204,14 +226,14 @@ def _union_plan(args: tuple[Any, ...]) -> Plan:
     if len(plain) > 1 or (plain and records):
         raise TypeError(f"ambiguous union {args!r}")
     if plain:
-        only = _plan(plain[0])
+        only = plan_of(plain[0], STORED)
         write, read = only
         if only == AS_IT_IS:
             return AS_IT_IS
         return Plan(
             lambda value: None if value is None else write(value), lambda raw: None if raw is None else read(raw)
         )
-    plans = {name: _plan(one) for name, one in records.items()}
+    plans = {name: plan_of(one, STORED) for name, one in records.items()}
 
     def encode(value: Any) -> Any:
         if value is None:
@@ -234,14 +256,14 @@ def _words_or_records(words: type[Enum], args: tuple[Any, ...]) -> Plan:
     )
 
 
-def _tuple_plan(args: tuple[Any, ...]) -> Plan:
+def _tuple_plan(args: tuple[Any, ...], form: Form) -> Plan:
     if len(args) == 2 and args[1] is Ellipsis:
-        item = _plan(args[0])
+        item = plan_of(args[0], form)
         write, read = item
         if item == AS_IT_IS:
             return Plan(list, tuple)
         return Plan(lambda value: [write(one) for one in value], lambda raw: tuple([read(one) for one in raw]))
-    parts, count = [_plan(one) for one in args], len(args)
+    parts, count = [plan_of(one, form) for one in args], len(args)
 
     def sized(raw: Any) -> tuple[Any, ...]:
         if len(raw) != count:
@@ -256,14 +278,18 @@ def _tuple_plan(args: tuple[Any, ...]) -> Plan:
     )
 
 
-def _mapping_plan(key: Any, value: Any) -> Plan:
-    write, read = _plan(value)
+def _mapping_plan(key: Any, value: Any, form: Form) -> Plan:
+    write, read = plan_of(value, form)
     if key is str:
         if write is _same:
             return Plan(dict, dict)
         return Plan(lambda one: {k: write(v) for k, v in one.items()}, lambda raw: {k: read(v) for k, v in raw.items()})
-    write_key, read_key = _plan(key)
+    write_key, read_key = plan_of(key, form)
     return Plan(
         lambda one: [[write_key(k), write(v)] for k, v in one.items()],
         lambda raw: {read_key(k): read(v) for k, v in raw},
     )
+
+
+STORED = Form(_dataclass_plan, _union_plan)
+"""What `dumps` writes: fields at their default left out, members of a union by their class name under "$"."""

@@ -2,80 +2,84 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
+from rebalance_monitor.streaming.core.model.published import Key
 from rebalance_monitor.streaming.core.model.subjects import Subject
+
+MOVES = (
+    "started", "stopped", "moved_in_two_steps", "moved_at_once", "returned", "revoked", "lost", "duplicated",
+)  # fmt: skip
+RETURNS = ("url", "host", "pattern")
+DOWNTIMES = ("clean", "in_place", "crash", "failed", "no_stop", "not_known")
+IDLE = ("scheduled_delay", "revocation", "config_mismatch", "unexplained")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Move:
     """One job that changed hands in a round, between workers. Kinds: see `streaming.core.connect.moves`."""
 
-    job: Subject
-    kind: str
-    before: str | None = None
-    after: str | None = None
+    job: Annotated[Subject, Key(name="subject")]
+    kind: Annotated[str, Key(words=MOVES)]
+    before: Annotated[str | None, Key(name="from")] = None
+    after: Annotated[str | None, Key(name="to")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """A worker that may be a lost one come back: `by` its url, its host (another port), or a host of the same name
-    pattern."""
+    """A worker that may be a lost one come back."""
 
     worker: str
     lost: str
-    by: str
+    by: Annotated[str, Key("Its url, its host (another port), or a host of the same name pattern.", words=RETURNS)]
     at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherDelay:
-    """What a wait would have come to under another maximum delay: idle time of all jobs together, and jobs that would
-    have gone to another worker."""
+    """What a wait would have come to under another maximum delay."""
 
     max_delay_ms: int
-    idle_ms: int
-    moved: int
+    idle_ms: Annotated[int, Key("Of all connectors and tasks together.")]
+    moved: Annotated[int, Key("Connectors and tasks that would have gone to another worker.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelayWait:
-    """Jobs that wait for a lost worker because of the scheduled delay, or have waited (`ended_ms`).
+    """Jobs that wait for a lost worker because of the scheduled delay, or have waited (`ended_ms`)."""
 
-    `only_delay`: every lost worker is back, nothing but the delay keeps the jobs idle. `others` once it has ended.
-    """
-
-    jobs: tuple[Subject, ...]
+    jobs: Annotated[tuple[Subject, ...], Key(name="subjects")]
     since_ms: int
     until_ms: int | None
     because: tuple[str, ...]
     returned: tuple[Returned, ...] = ()
-    only_delay: bool = False
+    only_delay: Annotated[bool, Key("Every lost worker is back; nothing but the delay keeps them idle.")] = False
     ended_ms: int | None = None
-    others: tuple[OtherDelay, ...] = ()
+    others: Annotated[tuple[OtherDelay, ...], Key("Once it has ended.", name="other_delays")] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDowntime:
-    """How long a job did not run, between two bounds; `best_ms` is the likeliest. Kinds: see `timeline.downtime`."""
+    """How long a job did not run, between two bounds. Kinds: see `statuses.downtime`."""
 
-    job: Subject
-    kind: str
-    before: str
-    after: str
+    job: Annotated[Subject, Key(name="subject")]
+    kind: Annotated[str, Key(words=DOWNTIMES)]
+    before: Annotated[str, Key(name="from")]
+    after: Annotated[str, Key(name="to")]
     until_ms: int
     lowest_ms: int
     highest_ms: int
-    best_ms: int
+    best_ms: Annotated[int, Key("The likeliest.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DowntimeSum:
-    """All interruptions of one kind that ended in a generation; `longest_ms` by the best estimate."""
+    """All interruptions of one kind that ended in a generation."""
 
-    kind: str
-    jobs: int
+    kind: Annotated[str, Key(words=DOWNTIMES)]
+    jobs: Annotated[int, Key(name="count")]
     total_ms: int
-    longest_ms: int
+    longest_ms: Annotated[int, Key("By the best estimate.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,17 +98,17 @@ class Burst:
 class ConnectDetail:
     """What a Connect generation has besides what every generation has.
 
-    `delay_ms`: the scheduled delay that it announces, 0 for none. `unassigned`: names of configured connectors and
-    tasks that nobody has. `stayed`: how many did not move. `idle_ms`: sums over connectors and tasks, by cause.
     `downtime`, `interrupted` and `burst` come with the last word on the generation.
     """
 
-    delay_ms: int | None = None
-    unassigned: tuple[str, ...] = ()
+    delay_ms: Annotated[int | None, Key("The scheduled delay that it announces, 0: none.")] = None
+    unassigned: Annotated[tuple[str, ...], Key("Configured connectors and tasks that nobody has.")] = ()
     moves: tuple[Move, ...] = ()
-    stayed: int | None = None
+    stayed: Annotated[int | None, Key("How many connectors and tasks did not move.")] = None
     wait: DelayWait | None = None
-    idle_ms: Mapping[str, int] = field(default_factory=dict)
+    idle_ms: Annotated[Mapping[str, int], Key("Sums over connectors and tasks, by cause.", words=IDLE)] = field(
+        default_factory=dict
+    )
     downtime: tuple[DowntimeSum, ...] = ()
     interrupted: tuple[JobDowntime, ...] = ()
-    burst: Burst | None = None
+    burst: Annotated[Burst | None, Key("The generations of one kind that this one is one of.")] = None

@@ -5,57 +5,42 @@ needed, the assignment epoch that it was computed, and each member's epoch how f
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
+from rebalance_monitor.streaming.core.model.published import HIDDEN, Key
 from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
 
-Object = dict[str, Any]
+STATES = (
+    "STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS", "UNREVOKED_TASKS", "UNRELEASED_TASKS", "UNKNOWN",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberProgress:
-    """One member on its way. `state` in Kafka's words: STABLE, UNREVOKED_PARTITIONS, UNRELEASED_PARTITIONS (_TASKS in a
-    Streams group), or UNKNOWN.
-
-    `waits_for`: members that still hold what it is to get, or "" for what nobody holds.
-    """
+    """One member on its way."""
 
     member_id: str
     epoch: int | None
-    state: str
-    waits_for: tuple[str, ...] = ()
+    state: Annotated[str, Key("In Kafka's words; _TASKS in a Streams group.", words=STATES)]
+    waits_for: Annotated[
+        tuple[str, ...], Key("Members that still hold what it is to get; an empty name for what nobody holds.")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EpochDetail:
     """A target and how far its members are. Times in ms, by the coordinator's clock.
 
-    `group_epoch`: the epoch that asked for it; `needed_ms`: since when a target was needed; `computed_ms`: when the
-    assignor had finished (4.3; else the record's time). `reached_ms`: when every member held its target; None while one
-    does not, and where another target came first (`overtaken_by`: its assignment epoch). `kind`: the group's type in
-    Kafka's words. `streams`: tasks by process and subtopology, of a Streams group.
+    `kind`: the group's type in Kafka's words. `streams`: tasks by process and subtopology, of a Streams group.
     """
 
-    group_epoch: int | None
-    needed_ms: int | None
-    computed_ms: int | None
+    group_epoch: Annotated[int | None, Key("The epoch that asked for the target.")]
+    needed_ms: Annotated[int | None, Key("Since when a target was needed.")]
+    computed_ms: Annotated[int | None, Key("When the assignor had finished (Kafka 4.3; else the record's time).")]
+    reached_ms: Annotated[
+        int | None, Key("When every member held its target; null while one does not, or if another target came first.")
+    ] = None
+    overtaken_by: Annotated[int | None, Key("The assignment epoch of the target that came first.")] = None
     progress: tuple[MemberProgress, ...] = ()
-    reached_ms: int | None = None
-    overtaken_by: int | None = None
-    kind: str = "consumer"
-    streams: StreamsDetail | None = None
-
-
-def epoch_object(detail: EpochDetail) -> Object:
-    """The detail as JSON."""
-    return {
-        "group_epoch": detail.group_epoch,
-        "needed_ms": detail.needed_ms,
-        "computed_ms": detail.computed_ms,
-        "reached_ms": detail.reached_ms,
-        "overtaken_by": detail.overtaken_by,
-        "progress": [
-            {"member_id": each.member_id, "epoch": each.epoch, "state": each.state, "waits_for": list(each.waits_for)}
-            for each in detail.progress
-        ],
-    }
+    kind: Annotated[str, HIDDEN] = "consumer"
+    streams: Annotated[StreamsDetail | None, HIDDEN] = None

@@ -6,9 +6,10 @@ bytes is an object to everybody else.
 """
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
 from rebalance_monitor.streaming.core.model.codec import DERIVED
+from rebalance_monitor.streaming.core.model.published import Key
 
 POLLED = "(polled)"
 """Stands for the topic in the place of what was polled: no topic may be called so."""
@@ -42,12 +43,12 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """When an assignment came about that was polled, by the monitor's clock, ms: after `after_ms`, when the question
-    was asked that still showed another one (None: there was none), and by `at_ms`, when the answer came that showed
-    it."""
+    """When an assignment came about that was polled, by the monitor's clock."""
 
-    after_ms: int | None
-    at_ms: int
+    after_ms: Annotated[
+        int | None, Key("When the question was asked that still showed another assignment; null: there was none.")
+    ]
+    at_ms: Annotated[int, Key("When the answer came that showed it.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

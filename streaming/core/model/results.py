@@ -1,22 +1,36 @@
 """What the fold publishes: generations with verdicts, incident transitions, undecodable records and gaps.
 
-`streaming.core.model.objects` turns each into the JSON object that the command line prints and the database stores.
+`as_object` (`published.py`) turns each into the JSON object that the command line prints and the database stores.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 from rebalance_monitor.streaming.core.model.effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
-from rebalance_monitor.streaming.core.model.reasons import Reason
+from rebalance_monitor.streaming.core.model.published import HIDDEN, OPTIONAL, Key
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import Sampled as Sampled
 from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
 from rebalance_monitor.streaming.core.model.subjects import Source as Source
 from rebalance_monitor.streaming.core.model.subjects import Subject as Subject
 
 TopicItem = tuple[str, int]
+
+
+CAUSES = (
+    "worker_joined", "worker_left", "worker_lost", "worker_gone", "worker_bounced", "zombie_returned",
+    "connector_created", "connector_deleted", "connector_rescaled", "connector_reconfigured", "delay_expired",
+    "revocation_follow_up", "backoff_follow_up", "leader_changed", "config_mismatch", "protocol_changed",
+    "member_joined", "member_left", "member_lost", "member_gone", "member_replaced", "topic_changed",
+    "subscription_changed", "configuration_changed", "partitions_initialized", "probing_rebalance", "version_probing",
+    "unknown",
+)  # fmt: skip
+AGREEMENTS = (
+    "ok", "failed", "unexpected", "elsewhere", "held_twice", "not_started", "unassigned", "unknown", "gone",
+)  # fmt: skip
 
 
 class Grade(StrEnum):
@@ -62,6 +76,8 @@ class ConsumerShare:
 
 
 Share: TypeAlias = ConnectShare | ConsumerShare
+LIFE = "Which life of the group id it is, from 0: a group that was deleted and comes back begins another one."
+NO_CONNECT = ConnectDetail()
 Detail: TypeAlias = ConnectDetail | StreamsDetail | EpochDetail
 """What a generation of one lifecycle has besides what every generation has: one type for each that has something."""
 
@@ -76,13 +92,18 @@ class MemberResult:
     member_id: str
     client_id: str
     client_host: str
-    instance_id: str | None
-    worker: str | None
-    assigned: Share | None
-    revoked: Share | None
-    owned: Share | None
-    subscription_hash: str = ""
-    assignment_hash: str = ""
+    instance_id: Annotated[str | None, Key("Its `group.instance.id`; null for a dynamic member.")]
+    worker: Annotated[str | None, Key("Address of the Connect worker, as it says; null outside Connect.")]
+    assigned: Annotated[Share | None, Key("What it was given; of a target, what it is to have. Null: not readable.")]
+    revoked: Annotated[Share | None, Key("What it is to give up.")]
+    owned: Annotated[Share | None, Key("What it said that it had when it joined.")]
+    subscription_hash: Annotated[str, HIDDEN] = ""
+    assignment_hash: Annotated[str, HIDDEN] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +113,19 @@ class Evidence:
     source: Source | None = None
     text: str | None = None
 
+    def published(self) -> Source | Sentence:
+        """The one or the other."""
+        return self.source if self.source is not None else Sentence(self.text or "")
+
+    @classmethod
+    def of_published(cls, shown: Source | Sentence) -> "Evidence":
+        """The evidence that is shown so."""
+        return cls(text=shown.text) if isinstance(shown, Sentence) else cls(source=shown)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    kind: str
+    kind: Annotated[str, Key(words=CAUSES)]
     subjects: tuple[Subject, ...] = ()
     certainty: Certainty = Certainty.CERTAIN
     evidence: tuple[Evidence, ...] = ()
@@ -117,15 +147,20 @@ class ExpectedShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """`eras`: the families of releases that can have given this answer by all that is known, newest first; empty where
-    none gives it or none was asked."""
-
-    grade: Grade
-    assignor: str | None = None
-    eras: tuple[str, ...] = ()
-    reason: Reason | None = None
-    expected: Mapping[str, ExpectedShare] | None = None
-    pending_until_ms: int | None = None
+    grade: Annotated[Grade, Key("How the assignment compares with the recomputed one.")]
+    assignor: Annotated[str | None, Key("The assignor that was recomputed.")] = None
+    eras: Annotated[
+        tuple[str, ...],
+        Key(
+            "The families of releases that can have given this answer by all that is known, newest first; empty where"
+            " none gives it or none was asked."
+        ),
+    ] = ()
+    reason: Annotated[Reason | None, HIDDEN] = None
+    expected: Annotated[Mapping[str, ExpectedShare] | None, Key("By member id; null where nothing was recomputed.")] = (
+        None
+    )
+    pending_until_ms: Annotated[int | None, Key("When the verdict is final at the latest.", optional=True)] = None
 
     @property
     def why(self) -> str:
@@ -133,58 +168,96 @@ class Verdict:
         return self.reason.text if self.reason is not None else ""
 
     @property
-    def era(self) -> str | None:
-        """The leader's family where the answer separates it from all others, else None."""
+    def era(
+        self,
+    ) -> Annotated[
+        str | None,
+        Key("The family of releases that gave the answer, where it separates this from all others.", before="eras"),
+    ]:
+        """The only family."""
         return self.eras[0] if len(self.eras) == 1 else None
+
+    @property
+    def reason_text(
+        self,
+    ) -> Annotated[str | None, Key("What the grade rests on, for people.", name="reason", before="expected")]:
+        """As `why`, None where there is none."""
+        return self.why or None
+
+    @property
+    def reason_kind(self) -> Annotated[ReasonKind | None, Key("The same for programs.", before="expected")]:
+        """The kind of the reason."""
+        return self.reason.kind if self.reason is not None else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """Who should have what from a record on: a classic group's record with members, or a target that the coordinator
-    of a KIP-848 or share group computed. Its key is (cluster, source). `detail` is its lifecycle's own. `sampled`: it
-    was polled, and `generation` counts the assignments that were seen; None where it was read.
+    of a KIP-848 or share group computed. Its key is (cluster, source). `detail` is its lifecycle's own.
 
     Of a target, `generation` is the assignment epoch; its members are `assigned` their target, have `owned`, and have
     yet to give up `revoked`; nobody leads.
     """
 
+    KIND: ClassVar[str] = "generation"
+
     cluster: str
     group: str
-    incarnation: int
-    protocol_type: str
-    protocol: str | None
-    generation: int
-    leader: str | None
-    at_ms: int
-    state_ms: int | None
-    source: Source
-    members: tuple[MemberResult, ...]
-    diff: Mapping[str, Change] = field(default_factory=dict)
+    incarnation: Annotated[int, Key(LIFE)]
+    protocol_type: Annotated[str, Key("`connect`, `consumer` or what the clients call it.")]
+    protocol: Annotated[str | None, Key("The protocol that the members agreed on; of a target, its assignor.")]
+    generation: Annotated[int, Key("Its number; of a target, the assignment epoch.")]
+    leader: Annotated[str | None, Key("Member id of the leader; null where nobody leads.")]
+    at_ms: Annotated[int, Key("Timestamp of the record.")]
+    state_ms: Annotated[int | None, Key("When the group came to its state, by the coordinator's clock.")]
+    source: Annotated[Source, Key("The record.")]
+    members: Annotated[tuple[MemberResult, ...], Key("In the record's order.")]
+    diff: Annotated[
+        Mapping[str, Change], Key("What each worker, instance or member gained and lost, against the one before.")
+    ] = field(default_factory=dict)
     cause: tuple[Cause, ...] = ()
     verdict: Verdict
-    detail: Detail | None = None
-    settled: bool = False
-    historic: bool = False
-    sampled: Sampled | None = None
+    detail: Annotated[Detail | None, HIDDEN] = None
+    settled: Annotated[bool, Key("What statuses and time add is final.")] = False
+    historic: Annotated[bool, HIDDEN] = False
+    sampled: Annotated[
+        Sampled | None,
+        Key(
+            "The assignment was polled, not read: when it came about, by the monitor's clock. `generation` counts the"
+            " assignments that were seen.",
+            optional=True,
+        ),
+    ] = None
 
     @property
-    def connect(self) -> ConnectDetail:
+    def lifecycle(
+        self,
+    ) -> Annotated[
+        str,
+        Key(
+            "The group's type in Kafka's words; `consumer` for a KIP-848 group, `share` and `streams` for KIP-932 and"
+            " KIP-1071.",
+            before="protocol_type",
+            words=("classic", "consumer", "share", "streams"),
+        ),
+    ]:
+        """`classic` where no coordinator computed the target."""
+        return "classic" if self.epoch is None else self.epoch.kind
+
+    @property
+    def connect(self) -> Annotated[ConnectDetail, Key(before="settled", spread=True)]:
         """The detail of a Connect generation; an empty one of any other."""
-        return self.detail if isinstance(self.detail, ConnectDetail) else ConnectDetail()
+        return self.detail if isinstance(self.detail, ConnectDetail) else NO_CONNECT
 
     @property
-    def epoch(self) -> EpochDetail | None:
+    def epoch(self) -> Annotated[EpochDetail | None, Key("Of a target.", before="sampled", optional=True)]:
         """The detail of the target of a KIP-848 or share group; None of any other generation."""
         return self.detail if isinstance(self.detail, EpochDetail) else None
 
     @property
-    def lifecycle(self) -> str:
-        """The group's type in Kafka's words: `classic`; `consumer` for a KIP-848 group, `share` and `streams` for
-        KIP-932 and KIP-1071."""
-        return "classic" if self.epoch is None else self.epoch.kind
-
-    @property
-    def streams(self) -> StreamsDetail | None:
+    def streams(
+        self,
+    ) -> Annotated[StreamsDetail | None, Key("Of Streams groups alone.", before="downtime", optional=True)]:
         """Tasks of a Streams group of either protocol; None of any other generation."""
         if isinstance(self.detail, StreamsDetail):
             return self.detail
@@ -193,17 +266,23 @@ class Generation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aftermath:
-    """What became known of a generation after it was published: it completes the one of the same source."""
+    """What became known of a generation after it was published: it completes the one of the same source, and its
+    object has the keys of the generation's that it replaces."""
 
-    cluster: str
-    group: str
-    generation: int
-    source: Source
+    cluster: Annotated[str, HIDDEN]
+    group: Annotated[str, HIDDEN]
+    generation: Annotated[int, HIDDEN]
+    source: Annotated[Source, HIDDEN]
     cause: tuple[Cause, ...]
     downtime: tuple[DowntimeSum, ...] = ()
     interrupted: tuple[JobDowntime, ...] = ()
     burst: Burst | None = None
-    epoch: EpochDetail | None = None
+    epoch: Annotated[EpochDetail | None, OPTIONAL] = None
+
+    @property
+    def settled(self) -> Annotated[bool, Key(before="epoch")]:
+        """Nothing more will come."""
+        return True
 
     def completed(self, generation: Generation) -> Generation:
         """The generation with its last word."""
@@ -215,32 +294,58 @@ class Aftermath:
         return replace(generation, cause=self.cause, detail=connect, settled=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Status:
+    state: str
+    worker: str | None
+    generation: Annotated[int | None, Key("Of the worker that wrote it.")]
+    at_ms: int | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobState:
     """One job of a Connect group, three ways: who has it by the group's records, who should, and who runs it.
 
-    `expected` is None when nobody should have it or no expectation exists (`judged` tells which). `running` … as the
-    status topic shows. `agreement` sums up: see `three_way`. `gone`: nobody knows the job any more.
-    `sampled`: its group is polled, and `generation` counts the assignments that were seen, `running_generation` does
-    not.
+    `agreement` sums up: see `three_way`. `gone`: nobody knows the job any more.
     """
+
+    KIND: ClassVar[str] = "connector_or_task"
 
     cluster: str
     group: str
-    job: Subject
-    incarnation: int
-    generation: int
-    assigned: tuple[str, ...]
-    expected: str | None
-    judged: bool
-    state: str | None
-    running: str | None
-    running_generation: int | None
-    running_at_ms: int | None
-    since_ms: int
-    agreement: str
-    gone: bool = False
-    sampled: bool = False
+    job: Annotated[Subject, Key(name="subject")]
+    incarnation: Annotated[int, Key(LIFE)]
+    generation: Annotated[int, Key("The group's generation at which it stands so.")]
+    assigned: Annotated[tuple[str, ...], Key("Workers that have it by the group's records.")]
+    expected: Annotated[
+        str | None,
+        Key("Who should have it by the recomputed assignment; null when nobody should, or if that is not known."),
+    ]
+    judged: Annotated[bool, Key("Whether it is known who should have it.")]
+    state: Annotated[str | None, HIDDEN]
+    running: Annotated[str | None, HIDDEN]
+    running_generation: Annotated[int | None, HIDDEN]
+    running_at_ms: Annotated[int | None, HIDDEN]
+    since_ms: Annotated[int, Key("Since when the same workers have it.")]
+    agreement: Annotated[str, Key("What the three ways come to.", words=AGREEMENTS)]
+    gone: Annotated[bool, HIDDEN] = False
+    sampled: Annotated[
+        bool,
+        Key(
+            "The group is polled, not read: `generation` counts the assignments that were seen; that of `running` is"
+            " the worker's own. Absent where the group is read.",
+            optional=True,
+        ),
+    ] = False
+
+    @property
+    def status(
+        self,
+    ) -> Annotated[Status | None, Key("What the status topic says.", name="running", before="since_ms")]:
+        """The newest status, None where there is none."""
+        if self.state is None:
+            return None
+        return Status(self.state, self.running, self.running_generation, self.running_at_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,56 +358,12 @@ class Standing:
     KIP-1071, which is `NotReady` while its topics are not all there.
     """
 
+    KIND: ClassVar[str] = "group"
+
     cluster: str
     group: str
     state: str
     at_ms: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Incident:
-    """State of one violation after a transition.
-
-    `opened`, `updated` and `resolved` say what is the case; `fired` and `ended` when people are told (after the rule's
-    damping) and when that is over. `firing` is true between these two; `fired_at_ms` stays. `alert_name` is the rule's
-    when it was opened and stays, whatever the catalogue calls it later.
-    `next_step`: what to do first in this very group; empty where the rule's first step is meant.
-
-    An incident has parts (`Part`). `subjects`, `message` and `evidence` are those of its open parts, bounded; after its
-    end, those of all (`incidents.grouping.whole`). `parts`: how many are open; `more`: how many of their connectors,
-    tasks, partitions or members `subjects` leaves out; `cause`: what the rule names as the cause of all parts;
-    `common`: the worker and the connector that all parts share. `also`: titles of the rules whose incidents are part of
-    this one's notification. `sampled`: its group is polled.
-    """
-
-    incident_id: str
-    transition: str
-    rule: str
-    code: str
-    severity: Severity
-    certainty: Certainty
-    cluster: str
-    group: str
-    opened_generation: int
-    opened_at_ms: int
-    resolved_at_ms: int | None
-    subjects: tuple[Subject, ...]
-    message: str
-    evidence: tuple[Evidence, ...]
-    historic: bool = False
-    alert: AlertSeverity = AlertSeverity.INFO
-    firing: bool = False
-    fired_at_ms: int | None = None
-    times_told: int = 0
-    team: str = ""
-    alert_name: str = ""
-    next_step: str = ""
-    parts: int = 1
-    more: int = 0
-    cause: tuple[Subject, ...] = ()
-    common: tuple[Subject, ...] = ()
-    also: tuple[str, ...] = ()
-    sampled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,22 +376,24 @@ class Part:
     large incident has no message, evidence and next step any more: they were published when it opened.
     """
 
+    KIND: ClassVar[str] = "incident_part"
+
     incident_id: str
-    code: str
-    subjects: tuple[Subject, ...]
-    severity: Severity
-    certainty: Certainty
+    code: Annotated[str, Key("Code of the rule.")]
+    severity: Annotated[Severity, Key("How bad it is; of a finding that is over, was.")]
+    certainty: Annotated[Certainty, Key("How sure it is; of a finding that is over, was.")]
     opened_generation: int
-    opened_at_ms: int
-    resolved_at_ms: int | None = None
-    message: str = ""
+    opened_at_ms: Annotated[int, Key("Timestamp of the record that it was found at.")]
+    resolved_at_ms: Annotated[int | None, Key("When it was over; null while it is not.")] = None
+    subjects: Annotated[tuple[Subject, ...], Key("What it is about, all of it.")]
+    message: Annotated[str, Key("What is wrong, for people.")] = ""
     evidence: tuple[Evidence, ...] = ()
-    next_step: str = ""
-    historic: bool = False
-    live_ms: int | None = None
-    alert: AlertSeverity = AlertSeverity.INFO
-    firing: bool = False
-    worst: tuple[Severity, Certainty] | None = None
+    next_step: Annotated[str, HIDDEN] = ""
+    historic: Annotated[bool, HIDDEN] = False
+    live_ms: Annotated[int | None, HIDDEN] = None
+    alert: Annotated[AlertSeverity, HIDDEN] = AlertSeverity.INFO
+    firing: Annotated[bool, HIDDEN] = False
+    worst: Annotated[tuple[Severity, Certainty] | None, HIDDEN] = None
 
     @property
     def since_ms(self) -> int:
@@ -339,18 +402,90 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """State of one violation after a transition.
+
+    `opened`, `updated` and `resolved` say what is the case; `fired` and `ended` when people are told (after the rule's
+    damping) and when that is over. `firing` is true between these two; `fired_at_ms` stays. `alert_name` is the rule's
+    when it was opened and stays, whatever the catalogue calls it later.
+    `next_step`: what to do first in this very group; empty where the rule's first step is meant.
+
+    An incident has parts (`Part`). `subjects`, `message` and `evidence` are those of its open parts, bounded; after its
+    end, those of all (`incidents.grouping.whole`). `findings` are its parts where somebody put them together.
+    """
+
+    KIND: ClassVar[str] = "violation"
+
+    incident_id: str
+    transition: Annotated[str, HIDDEN]
+    rule: Annotated[str, Key("Title of the rule.", pattern="^[a-z][a-z0-9_]*$")]
+    code: Annotated[str, Key("Code of the rule.", pattern="^[A-Z]+-[A-Z][0-9]+$")]
+    severity: Annotated[Severity, Key("How bad it is.")]
+    certainty: Annotated[Certainty, Key("How sure it is.")]
+    cluster: str
+    group: str
+    opened_generation: Annotated[int, Key("The generation that it opened with; 0: none.")]
+    opened_at_ms: Annotated[int, Key("Timestamp of the record that it opened with.")]
+    resolved_at_ms: Annotated[int | None, Key("When it was over; null while it is not.")]
+    subjects: Annotated[tuple[Subject, ...], Key("What it is about, bounded.")]
+    message: Annotated[str, Key("What is wrong, for people.")]
+    evidence: Annotated[tuple[Evidence, ...], Key("Records and sentences that it rests on.")]
+    historic: Annotated[bool, HIDDEN] = False
+    alert: Annotated[AlertSeverity, Key("How loudly people are notified; info: a report.")] = AlertSeverity.INFO
+    firing: Annotated[bool, Key("Whether people are notified of it.")] = False
+    fired_at_ms: Annotated[int | None, Key("Since when; stays when it is over.")] = None
+    times_told: Annotated[int, Key("How often it has begun to fire.", name="times_notified")] = 0
+    team: Annotated[str, Key("Whose group it is; empty where nobody says.")] = ""
+    alert_name: Annotated[str, Key("Of the rule when the incident was opened.")] = ""
+    next_step: Annotated[str, Key("What to do first in this group; empty where the rule's first step is meant.")] = ""
+    parts: Annotated[
+        int,
+        Key(
+            "Findings of the incident that are open; of one that is over, those that it ended with, and in `replay`"
+            " all.",
+            name="open_parts",
+        ),
+    ] = 1
+    more: Annotated[
+        int, Key("Connectors, tasks, partitions or members that `subjects` leaves out.", name="more_subjects")
+    ] = 0
+    cause: Annotated[tuple[Subject, ...], Key("What the rule names as the cause of all findings.")] = ()
+    common: Annotated[
+        tuple[Subject, ...], Key("The connector and the workers that all findings of the incident share.")
+    ] = ()
+    also: Annotated[
+        tuple[str, ...],
+        Key(
+            "Rules whose incidents are part of this one's notification. `replay`, which notifies nobody, has none.",
+            name="also_broken",
+        ),
+    ] = ()
+    sampled: Annotated[
+        bool,
+        Key("The group is polled, not read: generations may be missing. Absent where it is read.", optional=True),
+    ] = False
+    findings: Annotated[
+        tuple[Part, ...],
+        Key(
+            "In `replay`: every finding that the incident had, open and over, where there was more than one, or"
+            " `subjects` leaves some out.",
+            name="parts",
+            optional=True,
+        ),
+    ] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MemberLag:
-    """How far one member has come with what it holds: how many of its `partitions` are `advancing` (there is something
-    to read, and it was seen to move a short time ago), `caught_up`, `standing` (something to read, and not seen to
-    move) and `unknown` (no offset is known). `lag`: records that it has yet to read, of partitions that are known."""
+    """How far one member has come with what it holds."""
 
     member: str
-    partitions: int
-    advancing: int
-    caught_up: int
-    standing: int
-    unknown: int
-    lag: int
+    partitions: Annotated[int, Key(least=0)]
+    advancing: Annotated[int, Key("With something to read, and seen to move a short time ago.", least=0)]
+    caught_up: Annotated[int, Key(least=0)]
+    standing: Annotated[int, Key("With something to read, and not seen to move.", least=0)]
+    unknown: Annotated[int, Key("No offset is known.", least=0)]
+    lag: Annotated[int, Key("Records that it has yet to read, of partitions that are known.", least=0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,30 +493,36 @@ class GroupProgress:
     """How far the members of a group have come, by offsets that brokers told between `asked_ms` and `answered_ms` (by
     the monitor's clock)."""
 
+    KIND: ClassVar[str] = "group_progress"
+
     cluster: str
     group: str
     generation: int
-    asked_ms: int
-    answered_ms: int
+    asked_ms: Annotated[int, Key("When the brokers were asked, by the monitor's clock.")]
+    answered_ms: Annotated[int, Key("When they had answered.")]
     members: tuple[MemberLag, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndecodableRecord:
+    KIND: ClassVar[str] = "undecodable"
+
     cluster: str
-    source: Source
+    source: Annotated[Source, Key("The record.")]
     reason: str
-    size_bytes: int
-    sample: str = ""
+    size_bytes: Annotated[int, Key("Size of the record's value.", name="bytes")]
+    sample: Annotated[str, HIDDEN] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GapRecord:
+    KIND: ClassVar[str] = "gap"
+
     cluster: str
     topic: str
     partition: int
-    from_offset: int
-    to_offset: int
+    from_offset: Annotated[int, Key("The first offset that was gone.")]
+    to_offset: Annotated[int, Key("Behind the last one; equal to the first where nobody knows how much was lost.")]
     reason: str
 
 

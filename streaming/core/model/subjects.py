@@ -1,6 +1,11 @@
 """What results speak of: a place in a log, and a thing with a name."""
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from rebalance_monitor.streaming.core.model.published import Key
+
+SUBJECTS = ("worker", "member", "connector", "task", "topic", "partition", "group")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -17,7 +22,7 @@ class Subject:
     A connector or task is one everywhere outside Connect's bytes: `Subject("task", "orders-3")`.
     """
 
-    type: str
+    type: Annotated[str, Key(words=SUBJECTS)]
     id: str
 
     @property

@@ -5,40 +5,27 @@ says by itself is kept: the group's epoch, who is a member, how many records the
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
-from typing import Any
 
 from rebalance_monitor.schemas.coordinator_records import decode_record
 from rebalance_monitor.schemas.offsets_topic import GROUP_TYPES, MEMBER_TYPES
 from rebalance_monitor.schemas.outcomes import Decoded
-
-
-@dataclass(slots=True, kw_only=True)
-class OtherGroupSeen:
-    """One group of one kind (`consumer`, `share` or `streams`) after the records seen so far. `epoch` is None until a
-    record states one; `members` are those whose latest record is no tombstone."""
-
-    kind: str
-    group: str
-    records: int = 0
-    epoch: int | None = None
-    deleted: bool = False
-    members: set[str] = field(default_factory=set)
-    first_at_ms: int = 0
-    last_at_ms: int = 0
+from rebalance_monitor.streaming.core.model.printed import OtherGroupSeen
 
 
 class OtherGroups:
     """The groups of other kinds, by kind and group id."""
 
-    def __init__(self) -> None:
+    def __init__(self, cluster: str) -> None:
+        self._cluster = cluster
         self._seen: dict[tuple[str, str], OtherGroupSeen] = {}
 
     def add(self, kind: str, group: str, at_ms: int, key: bytes | None, value: bytes | None) -> None:
         """One record of such a group; its value is read only where it states an epoch or a member."""
         seen = self._seen.get((kind, group))
         if seen is None:
-            seen = self._seen[kind, group] = OtherGroupSeen(kind=kind, group=group, first_at_ms=at_ms)
+            seen = self._seen[kind, group] = OtherGroupSeen(
+                cluster=self._cluster, kind=kind, group=group, first_at_ms=at_ms
+            )
         seen.records += 1
         seen.first_at_ms, seen.last_at_ms = min(seen.first_at_ms, at_ms), max(seen.last_at_ms, at_ms)
         type_ = int.from_bytes((key or b"")[:2], "big")
@@ -50,7 +37,7 @@ class OtherGroups:
         record = outcome.value
         if type_ in MEMBER_TYPES:
             member = str(record.key.get("memberId"))
-            (seen.members.discard if value is None else seen.members.add)(member)
+            (seen.member_ids.discard if value is None else seen.member_ids.add)(member)
         else:
             seen.deleted = value is None
             epoch = (record.value or {}).get("epoch")
@@ -63,19 +50,3 @@ class OtherGroups:
     def seen(self) -> list[OtherGroupSeen]:
         """All of them, by kind and group id."""
         return [self._seen[place] for place in sorted(self._seen)]
-
-
-def other_group_object(cluster: str, seen: OtherGroupSeen) -> dict[str, Any]:
-    """The object that `replay -o json` prints."""
-    return {
-        "kind": "other_group",
-        "cluster": cluster,
-        "group": seen.group,
-        "group_kind": seen.kind,
-        "records": seen.records,
-        "epoch": seen.epoch,
-        "deleted": seen.deleted,
-        "members": len(seen.members),
-        "first_at_ms": seen.first_at_ms,
-        "last_at_ms": seen.last_at_ms,
-    }

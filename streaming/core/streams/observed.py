@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
 from rebalance_monitor.streaming.core.model.streams_detail import (
+    Balance,
     StreamsDetail,
     StreamsProcess,
     StreamsProgress,
@@ -115,8 +116,7 @@ def detail_of(
     roles: Roles | None,
     *,
     wanted: int | None,
-    stateful: tuple[int, int],
-    stateless: tuple[int, int],
+    balance: Balance,
     progress: StreamsProgress | None,
     ends: Callable[[TaskId], int | None],
 ) -> StreamsDetail:
@@ -135,8 +135,7 @@ def detail_of(
         withheld=_texts(record.withheld()),
         next_rebalance_ms=min(times, default=None),
         roles_known=roles is not None,
-        stateful=stateful,
-        stateless=stateless,
+        balance=balance,
         missing_standbys=None if wanted is None else sum(part.missing_standbys or 0 for part in parts),
         progress=progress,
     )

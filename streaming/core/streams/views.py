@@ -17,7 +17,7 @@ what has caught up.
 
 from math import ceil
 
-from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail, StreamsProgress
+from rebalance_monitor.streaming.core.model.streams_detail import Balance, StreamsDetail, StreamsProgress
 from rebalance_monitor.streaming.core.streams.facts import Facts
 from rebalance_monitor.streaming.core.streams.observed import detail_of
 from rebalance_monitor.streaming.core.streams.past import Past
@@ -33,8 +33,10 @@ def viewed(facts: Facts, past: Past, at_ms: int) -> StreamsDetail:
         facts.record,
         facts.judged.roles,
         wanted=None if facts.failed else wanted,
-        stateful=(min(stateful), max(stateful)),
-        stateless=(min(stateless), max(stateless)),
+        balance=Balance(
+            stateful=(min(stateful), max(stateful)),
+            stateless=(min(stateless), max(stateless)),
+        ),
         progress=_progress(facts, past, at_ms),
         ends=facts.last_end,
     )

@@ -10,16 +10,17 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
+from rebalance_monitor.streaming.core.model.printed import OffsetCommit, schema
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Source, UndecodableRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.reading.commits import OffsetCommit, commit_object, decode_commit
+from rebalance_monitor.streaming.core.reading.commits import decode_commit
 from rebalance_monitor.streaming.core.replay import RawRecord, replay
 
 KEY = bytes.fromhex("0001 0001 67 0001 74 00000003")
 AT = Source("__consumer_offsets", 7, 11)
 TIME = 1700000000000
 VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "coordinator-wire.jsonl.gz"
-SCHEMA = Path(__file__).parents[3] / "streaming" / "core" / "model" / "objects.schema.json"
 
 WRITTEN = {
     0: ("0000 000000000000002a 0001 6d 0000018bcfe56800", None, None),
@@ -93,7 +94,7 @@ def test_replay_lists_commits_when_asked() -> None:
     assert len(shown) > len(unreadable)
     deleted = {one.offset for one in records if one.value is None}
     assert {one["source"]["offset"] for one in shown if one["offset"] is None} <= deleted
-    validator = Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8")))
+    validator = Draft202012Validator(schema())
     assert all(validator.is_valid(one) for one in shown)
     assert [one["kind"] for one in replay(records, settings).objects] == ["summary"]
 
@@ -101,7 +102,7 @@ def test_replay_lists_commits_when_asked() -> None:
 def test_a_commit_as_an_object() -> None:
     commit = decode_commit("c", AT, KEY, bytes.fromhex(WRITTEN[3][0]))
     assert isinstance(commit, OffsetCommit)
-    assert commit_object(commit) == {
+    assert as_object(commit) == {
         "kind": "offset_commit",
         "cluster": "c",
         "group": "g",

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.connect.records import StatusChange
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RULES
 from rebalance_monitor.streaming.core.connect.statuses.polled import Held
 from rebalance_monitor.streaming.core.fold.sampling import MISSING, NO_LONGER
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Incident, JobState, Result
 from tests.streaming.core.polled import TAIL_MS, Asked, Seen, asked, everything, rows_of

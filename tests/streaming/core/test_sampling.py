@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import STATIC_ON_WILDCARD
 from rebalance_monitor.streaming.core.fold.sampling import MISSING, contents_of
 from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import POLLED, GroupGeneration, Row, Sampled
 from rebalance_monitor.streaming.core.model.results import Certainty, Generation, Grade, Incident, Standing

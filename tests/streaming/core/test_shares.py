@@ -1,7 +1,7 @@
 """What a worker holds after a round."""
 
 from rebalance_monitor.streaming.core.connect.shares import connect_share_of, held_after
-from rebalance_monitor.streaming.core.model.objects import share_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import ConnectShare, ConsumerShare
 
 OWNED = ConnectShare(("a", "b"), (("a", 0), ("b", 0)))
@@ -23,6 +23,6 @@ def test_what_was_given_and_revoked_at_once_is_held() -> None:
 
 
 def test_a_published_share_is_read_back() -> None:
-    assert connect_share_of(share_object(ASSIGNED)) == ASSIGNED
-    assert connect_share_of(share_object(ConsumerShare((("t", 0),)))) is None
+    assert connect_share_of(as_object(ASSIGNED)) == ASSIGNED
+    assert connect_share_of(as_object(ConsumerShare((("t", 0),)))) is None
     assert connect_share_of(None) is None

@@ -20,6 +20,7 @@ from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner, teams
 from rebalance_monitor.streaming.core.model.streams_detail import (
+    Balance,
     StreamsDetail,
     StreamsProcess,
     StreamsProgress,
@@ -165,8 +166,7 @@ def _streams() -> StreamsDetail:
         processes=tuple(StreamsProcess(process_id=one.member_id, host="/1", threads=(one,)) for one in threads),
         subtopologies=(),
         roles_known=True,
-        stateful=(1, 2),
-        stateless=(1, 2),
+        balance=Balance(stateful=(1, 2), stateless=(1, 2)),
         missing_standbys=1,
         progress=StreamsProgress(moves_left=1, rebalances=1, next_ms=1_700_000_600_000, probed=1),
     )

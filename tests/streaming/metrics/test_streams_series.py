@@ -9,7 +9,7 @@ import pytest
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Generation, Result
 from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.core.streams.counted import counted_tasks
@@ -61,7 +61,7 @@ def test_each_generation_is_published_as_it_is(name: str) -> None:
         assert world.value(MOVES, **group) == (NO_SAMPLE if progress is None else progress.moves_left)
         missing = result.streams.missing_standbys
         assert world.value(MISSING, **group) == (NO_SAMPLE if missing is None else missing)
-        least, most = result.streams.stateful
+        least, most = result.streams.balance.stateful
         assert world.value(SPREAD, **group, kind="stateful") == most - least
     assert seen
 

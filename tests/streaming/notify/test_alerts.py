@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.incidents.alert_text import named_text
 from rebalance_monitor.streaming.core.metrics import INCIDENT
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Subject
 from rebalance_monitor.streaming.core.runbooks import Addresses
 from rebalance_monitor.streaming.notify.alerts import AlertStyle, alert, alert_labels, notification, rfc3339

@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.model.effects import Burst
 from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, JobState, Subject
-from rebalance_monitor.streaming.store import connectors_and_tasks, tables
+from rebalance_monitor.streaming.store import last_words, tables
 from rebalance_monitor.streaming.store.contents import contents
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import generation
@@ -22,17 +22,13 @@ def job(agreement: str, worker: str) -> JobState:
 
 def test_a_connector_or_task_has_one_row_that_moves_along(store: PostgresStore) -> None:
     with store.database.transaction() as connection:
-        connectors_and_tasks.CONNECTORS_AND_TASKS.write(
-            connection, [connectors_and_tasks.row_of(job("not_started", "w1:1"), 1)]
-        )
-        connectors_and_tasks.CONNECTORS_AND_TASKS.write(
-            connection,
-            [connectors_and_tasks.row_of(job("ok", "w2:1"), 2), connectors_and_tasks.row_of(job("ok", "w2:1"), 2)],
-        )
-        rows = connection.execute(
+        for batch_id, results in enumerate(([job("not_started", "w1:1")], [job("ok", "w2:1"), job("ok", "w2:1")]), 1):
+            rows = contents(results, batch_id, lambda *_: "t1").connectors_and_tasks
+            tables.CONNECTORS_AND_TASKS.write(connection, rows)
+        stored = connection.execute(
             "select id, running, agreement, batch_id from rebalance_monitor.connectors_and_tasks"
         ).fetchall()
-    assert rows == [("a-1", "w2:1", "ok", 2)]
+    assert stored == [("a-1", "w2:1", "ok", 2)]
 
 
 def test_the_last_word_completes_the_document(store: PostgresStore) -> None:
@@ -45,8 +41,8 @@ def test_the_last_word_completes_the_document(store: PostgresStore) -> None:
     rows = contents([published, last], 1, lambda *_: "t1")
     with store.database.transaction() as connection:
         tables.GENERATIONS.write(connection, rows.generations)
-        connectors_and_tasks.complete(connection, rows.aftermaths)
-        connectors_and_tasks.complete(connection, rows.aftermaths)
+        last_words.complete(connection, rows.aftermaths)
+        last_words.complete(connection, rows.aftermaths)
         (document,) = connection.execute("select document from rebalance_monitor.generations").fetchall()[0]
         seen = connection.execute(
             "select kind, first_generation, last_generation, count from rebalance_monitor.bursts"

@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.connect.advice.own_step import imbalance_step
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.notify.alerts import AlertStyle, alert
 from rebalance_monitor.streaming.store.stored import incident_of
 from tests.streaming.core.rules.builders import incidents

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.core.streams.words import summary
 from tests.streaming.core.rules.builders import GROUP, Story, generations
