@@ -42,3 +42,37 @@ def known_values(name: str, table: str, column: str, values: str, key: str) -> C
         f"{column} is one of {', '.join(values.split())}",
         f'select {key}, "{column}" from {SCHEMA}.{table} where "{column}" not in ({listed})',
     )
+
+
+def document_fits(name: str, table: Table, key: str, more: str = "") -> Contract:
+    """The columns that have a place in the document are what it has there. `more`: SQL of another way to differ; a row
+    is `g`, its document `d` with the keys of its columns."""
+    lateral, differs = compared(table, "g.document", "g")
+    return Contract(
+        name,
+        "the document says what the columns say",
+        f"select {key} from {SCHEMA}.{table.name} g {lateral} where {differs} {more}",
+    )
+
+
+def compared(table: Table, document: str, row: str) -> tuple[str, str]:
+    """SQL that opens a document as `d`, each only once, and SQL for whether a column of `row` is not what it has.
+
+    Numbers compare as they are, whatever the type of the column; a name that was shortened is not compared.
+    """
+    keys: dict[str, str] = {}
+    differ = []
+    for column in table.columns:
+        if column.place is not None:
+            top, *inner = column.place.split(".")
+            number = column.plain_type in ("int4", "int8")
+            keys[top] = "jsonb" if inner else "numeric" if number else column.plain_type
+            told, own = f'd."{top}"', f'{row}."{column.name}"'
+            if inner:
+                path = "".join(f" -> '{one}'" for one in inner[:-1])
+                told = f"({told}{path} ->> '{inner[-1]}')" + ("::numeric" if number else "")
+            told = f"nullif({told}, 'null')" if column.plain_type == "jsonb" else told
+            shortened = f" and left(right({own}, 33), 1) <> '…'" if column.longest else ""
+            differ.append(f"({told} is distinct from {own}{'::numeric' if number else ''}{shortened})")
+    shape = ", ".join(f'"{top}" {kind}' for top, kind in keys.items())
+    return f"cross join lateral jsonb_to_record({document}) as d ({shape})", " or ".join(differ)

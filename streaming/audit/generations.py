@@ -1,6 +1,6 @@
 """Contracts of `generations` and `bursts`: each record once, read, its document equal to its columns."""
 
-from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.audit.contract import Contract, document_fits, known_values, suite
 from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.model.records import POLLED
 
@@ -89,25 +89,9 @@ GENERATIONS = suite(
         ' from rebalance_monitor.members group by 1, 2, 3, 4) as m using (cluster, topic_id, partition, "offset")'
         " where g.member_count <> coalesce(m.stored, 0) or m.first <> 0 or m.last <> m.stored - 1",
     ),
-    Contract(
-        "generation_document_fits",
-        "the document says what the columns say",
-        f"""
-        select {KEY} from rebalance_monitor.generations g
-        cross join lateral jsonb_to_record(g.document) as d (cluster text, lifecycle text, protocol_type text,
-            protocol text, leader text, verdict jsonb, source jsonb, incarnation numeric, generation numeric,
-            at_ms numeric, state_ms numeric, delay_ms numeric, unassigned jsonb, "group" text)
-        where (d.cluster, d.lifecycle, d.protocol_type, d.protocol, d.leader, d.verdict ->> 'grade',
-               d.verdict ->> 'assignor', d.verdict ->> 'era', d.verdict ->> 'reason', d.source ->> 'topic')
-            is distinct from (g.cluster, g.lifecycle, g.protocol_type, g.protocol, g.leader, g.grade, g.assignor,
-            g.era, g.reason, g.topic)
-        or (d.incarnation, d.generation, d.at_ms, d.state_ms, d.delay_ms, (d.verdict ->> 'pending_until_ms')::numeric,
-            (d.source ->> 'partition')::numeric, (d.source ->> 'offset')::numeric, jsonb_array_length(d.unassigned))
-            is distinct from (g.incarnation::numeric, g.generation::numeric, g.at_ms::numeric, g.state_ms::numeric,
-            g.delay_ms::numeric, g.pending_until_ms::numeric, g.partition::numeric, g."offset"::numeric,
-            g.unassigned_count)
-        or (d."group" is distinct from g."group" and left(right(g."group", 33), 1) <> '…')
-        """,
+    document_fits(
+        "generation_document_fits", tables.GENERATIONS, KEY,
+        "or jsonb_array_length(g.document -> 'unassigned') <> g.unassigned_count",
     ),
     known_values("generation_grade_known", "generations", "grade", "match explainable unexplained not_judged",
                  'cluster, topic_id, partition, "offset"'),

@@ -1,6 +1,6 @@
 """Contracts of `incidents` and of the notifications about them, `outbox` and `outbox_sent`."""
 
-from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.audit.contract import Contract, document_fits, known_values, suite
 from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.model.records import POLLED
@@ -71,24 +71,7 @@ INCIDENTS = suite(
         "a code has one title",
         "select code, min(rule) as rule from rebalance_monitor.incidents group by code having count(distinct rule) > 1",
     ),
-    Contract(
-        "incident_document_fits",
-        "the document says what the columns say",
-        """
-        select incident_id from rebalance_monitor.incidents
-        where (document ->> 'incident_id', document ->> 'cluster', document ->> 'rule', document ->> 'code',
-               document ->> 'severity', document ->> 'certainty', document ->> 'message', document ->> 'alert',
-               document ->> 'team', document -> 'subjects', document -> 'evidence')
-            is distinct from (incident_id, cluster, rule, code, severity, certainty, message, alert, team, subjects,
-            evidence)
-        or ((document ->> 'opened_generation')::numeric, (document ->> 'opened_at_ms')::numeric,
-            (document ->> 'resolved_at_ms')::numeric, (document ->> 'fired_at_ms')::numeric,
-            (document ->> 'firing')::boolean)
-            is distinct from (opened_generation::numeric, opened_at_ms::numeric, resolved_at_ms::numeric,
-            fired_at_ms::numeric, firing)
-        or (document ->> 'group' is distinct from "group" and left(right("group", 33), 1) <> '…')
-        """,
-    ),
+    document_fits("incident_document_fits", tables.INCIDENTS, "g.incident_id"),
     known_values("incident_severity_known", "incidents", "severity", "critical high medium low info", "incident_id"),
     known_values("incident_alert_known", "incidents", "alert", "critical warning info", "incident_id"),
     known_values("incident_certainty_known", "incidents", "certainty", "certain likely possible", "incident_id"),
@@ -116,17 +99,7 @@ INCIDENT_PARTS = suite(
         " join rebalance_monitor.incidents i using (incident_id) where p.resolved_at_ms is null"
         ' group by i.cluster, i."group", p.part having count(*) > 1',
     ),
-    Contract(
-        "part_document_fits",
-        "the document says what the columns say",
-        """
-        select incident_id, part from rebalance_monitor.incident_parts
-        where (document ->> 'incident_id', document ->> 'severity', document ->> 'certainty', document ->> 'message',
-               document -> 'subjects') is distinct from (incident_id, severity, certainty, message, subjects)
-        or ((document ->> 'opened_at_ms')::numeric, (document ->> 'resolved_at_ms')::numeric)
-            is distinct from (opened_at_ms::numeric, resolved_at_ms::numeric)
-        """,
-    ),
+    document_fits("part_document_fits", tables.INCIDENT_PARTS, "g.incident_id, part"),
 )
 
 OUTBOX = suite(

@@ -1,9 +1,10 @@
 """Contracts of `members` and `assignments`: whose generation, what they said, and the bytes they said it with."""
 
-from rebalance_monitor.streaming.audit.contract import Contract, suite
+from rebalance_monitor.streaming.audit.contract import Contract, compared, suite
 from rebalance_monitor.streaming.core import tables
 
 KEY = 'm.cluster, m.topic_id, m.partition, m."offset", m.ordinal'
+IN_DOCUMENT, DIFFERS = compared(tables.MEMBERS, "shown.told", "m")
 
 MEMBERS = suite(
     tables.MEMBERS,
@@ -20,15 +21,11 @@ MEMBERS = suite(
         select {KEY} from rebalance_monitor.members m
         join rebalance_monitor.generations g using (cluster, topic_id, partition, "offset")
         left join (
-            select g.cluster, g.topic_id, g.partition, g."offset", (e.number - 1)::integer as ordinal, e.said
+            select g.cluster, g.topic_id, g.partition, g."offset", (e.number - 1)::integer as ordinal, e.told
             from rebalance_monitor.generations g
-            cross join lateral jsonb_array_elements(g.document -> 'members') with ordinality as e (said, number)
-        ) as d using (cluster, topic_id, partition, "offset", ordinal)
-        where (said ->> 'member_id', said ->> 'client_id', said ->> 'client_host', said ->> 'instance_id',
-               said ->> 'worker')
-            is distinct from (m.member_id, m.client_id, m.client_host, m.instance_id, m.worker)
-        or (nullif(said -> 'assigned', 'null'), nullif(said -> 'revoked', 'null'), nullif(said -> 'owned', 'null'))
-            is distinct from (m.assigned, m.revoked, m.owned)
+            cross join lateral jsonb_array_elements(g.document -> 'members') with ordinality as e (told, number)
+        ) as shown using (cluster, topic_id, partition, "offset", ordinal)
+        {IN_DOCUMENT} where {DIFFERS}
         """,
     ),
     Contract(

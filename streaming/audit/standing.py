@@ -1,6 +1,6 @@
 """Contracts of `connectors_and_tasks`, `groups`, `group_progress` and `other_groups`: how things stand now."""
 
-from rebalance_monitor.streaming.audit.contract import Contract, known_values, suite
+from rebalance_monitor.streaming.audit.contract import Contract, document_fits, known_values, suite
 from rebalance_monitor.streaming.audit.generations import IN_HANDS
 from rebalance_monitor.streaming.core import tables
 
@@ -65,23 +65,7 @@ CONNECTORS_AND_TASKS = suite(
         f"select {ITS_KEY} from rebalance_monitor.connectors_and_tasks j"
         " where num_nonnulls(state, running, running_at_ms) not in (0, 3)",
     ),
-    Contract(
-        "connector_or_task_document_fits",
-        "the document says what the columns say",
-        f"""
-        select {ITS_KEY} from rebalance_monitor.connectors_and_tasks j
-        where (document ->> 'cluster', document -> 'subject' ->> 'type', document -> 'subject' ->> 'id',
-               document ->> 'expected', document ->> 'agreement', document -> 'running' ->> 'state',
-               document -> 'running' ->> 'worker', document -> 'assigned', (document ->> 'judged')::boolean)
-            is distinct from (cluster, type, id, expected, agreement, state, running, assigned, judged)
-        or ((document ->> 'incarnation')::numeric, (document ->> 'generation')::numeric,
-            (document ->> 'since_ms')::numeric, (document -> 'running' ->> 'generation')::numeric,
-            (document -> 'running' ->> 'at_ms')::numeric)
-            is distinct from (incarnation::numeric, generation::numeric, since_ms::numeric,
-            running_generation::numeric, running_at_ms::numeric)
-        or (document ->> 'group' is distinct from "group" and left(right("group", 33), 1) <> '…')
-        """,
-    ),
+    document_fits("connector_or_task_document_fits", tables.CONNECTORS_AND_TASKS, 'g.cluster, g."group", g.type, g.id'),
 )  # fmt: skip
 
 GROUPS = suite(

@@ -10,8 +10,7 @@ HEAD = f"""# The JSON API
 
 Read-only, beside the page (`http://127.0.0.1:9471` unless configured otherwise). The whole description, with the shape
 of every answer, is OpenAPI 3.1 at `{PREFIX}/openapi.json`; this list is made from the same declaration. Times are
-milliseconds since 1970, UTC. Objects are described in
-[objects.schema.json](objects.schema.json).
+milliseconds since 1970, UTC. Objects: [objects.schema.json](objects.schema.json).
 
 * A list answers `{{"items": [...], "next": ...}}`; ask again with `cursor` set to `next`, until that is null.
 * Where `page.tokens` lists tokens, send one as `Authorization: Bearer …` (or as the password of HTTP's basic scheme, as

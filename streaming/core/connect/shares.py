@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rebalance_monitor.streaming.core.model.published import from_object
 from rebalance_monitor.streaming.core.model.results import ConnectShare
 
 
@@ -20,9 +21,5 @@ def held_after(assigned: ConnectShare, revoked: ConnectShare | None, owned: Conn
 
 
 def connect_share_of(published: Mapping[str, Any] | None) -> ConnectShare | None:
-    """A Connect share from its published form (`objects.share_object`); None for none, or for a consumer's."""
-    if published is None or "connectors" not in published:
-        return None
-    return ConnectShare(
-        tuple(published["connectors"]), tuple((name, number) for name, number in published.get("tasks", ()))
-    )
+    """A Connect share from its published form; None for none, or for a consumer's."""
+    return None if published is None or "connectors" not in published else from_object(ConnectShare, published)

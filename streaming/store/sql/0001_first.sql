@@ -1,5 +1,6 @@
 -- Until the first release this file is changed. From it on migrations only add (tables, nullable columns, indexes), so
--- that the release before still works on the new schema.
+-- that the release before still works on the new schema. What published tables and their columns mean, core/tables.py
+-- says.
 
 -- The one writer. Every transaction locks this row and compares its epoch: a deposed job can never interleave.
 create table rebalance_monitor.writer (
@@ -64,7 +65,6 @@ create table rebalance_monitor.kept_states (
 );
 create index kept_states_time on rebalance_monitor.kept_states (kept_at);
 
--- One row per record of a classic group with members; a re-created topic has another topic_id.
 create table rebalance_monitor.generations (
     cluster text not null,
     topic_id text not null,
@@ -91,13 +91,12 @@ create table rebalance_monitor.generations (
     historic boolean not null,
     document jsonb not null,
     batch_id bigint not null,
-    judged_by text not null default '', -- the version of the monitor
+    judged_by text not null default '',
     primary key (cluster, topic_id, partition, "offset")
 );
 create index generations_group on rebalance_monitor.generations (cluster, "group", incarnation, generation);
 create index generations_time on rebalance_monitor.generations (at_ms);
 
--- Generations of one kind close behind each other, as one event for people.
 create view rebalance_monitor.bursts as
 select distinct on (cluster, "group", incarnation, first_generation)
     cluster, "group", incarnation, document -> 'burst' ->> 'kind' as kind, first_generation,
@@ -112,7 +111,6 @@ from (
 ) as told
 order by cluster, "group", incarnation, first_generation, last_generation desc;
 
--- The members of a generation, in the record's order.
 create table rebalance_monitor.members (
     cluster text not null,
     topic_id text not null,
@@ -127,19 +125,16 @@ create table rebalance_monitor.members (
     assigned jsonb,
     revoked jsonb,
     owned jsonb,
-    subscription_hash text, -- names a row of assignments
+    subscription_hash text,
     assignment_hash text,
     primary key (cluster, topic_id, partition, "offset", ordinal)
 );
 
--- Subscription and assignment bytes as the members sent them, each content once.
 create table rebalance_monitor.assignments (
     hash text primary key,
     blob bytea not null
 );
 
--- The state of each incident after its last transition: also whether people are notified of it (after damping), how
--- loudly, since when, whose it is, and which version of the monitor judged.
 create table rebalance_monitor.incidents (
     incident_id text primary key,
     cluster text not null,
@@ -163,8 +158,8 @@ create table rebalance_monitor.incidents (
     fired_at_ms bigint,
     team text not null default '',
     judged_by text not null default '',
-    muted_by text, -- the maintenance window; what it was when the incident ended stays
-    led_by text -- the incident whose notification names this one as also broken
+    muted_by text,
+    led_by text
 );
 create index incidents_open on rebalance_monitor.incidents (cluster, "group") where resolved_at_ms is null;
 create index incidents_resolved on rebalance_monitor.incidents (resolved_at_ms);
@@ -172,9 +167,6 @@ create index incidents_time on rebalance_monitor.incidents (opened_at_ms);
 create index incidents_firing on rebalance_monitor.incidents (cluster, "group") where firing;
 create index incidents_led_by on rebalance_monitor.incidents (led_by) where led_by is not null;
 
--- The findings that an incident is made of, each with its subjects in full: an incident of many lists only some.
--- `part`: rule code and subjects. One row per part as it stands; open ones have no end, and what heals and breaks again
--- is another row.
 create table rebalance_monitor.incident_parts (
     incident_id text not null,
     part text not null,
@@ -189,14 +181,13 @@ create table rebalance_monitor.incident_parts (
     primary key (incident_id, part, opened_at_ms)
 );
 
--- Notifications, written in the same transaction as the transition they tell of. `done`: every receiver has it.
 create table rebalance_monitor.outbox (
     key text primary key,
     sequence bigint generated always as identity,
     incident_id text not null,
     transition text not null,
     document jsonb not null,
-    previous jsonb, -- the incident before an update: its labels end when the new ones begin
+    previous jsonb,
     batch_id bigint not null,
     created_at timestamptz not null default now(),
     done boolean not null default false
@@ -207,7 +198,7 @@ create table rebalance_monitor.outbox_sent (
     key text not null references rebalance_monitor.outbox (key) on delete cascade,
     url text not null,
     sent_at timestamptz not null default now(),
-    refused text, -- what the receiver said when it will never accept this one (null: accepted)
+    refused text,
     primary key (key, url)
 );
 
@@ -244,7 +235,7 @@ create table rebalance_monitor.gaps (
     batch_id bigint not null,
     found_at timestamptz not null default now(),
     acknowledged_at timestamptz,
-    acknowledged_by text, -- the session's role
+    acknowledged_by text,
     acknowledged_operator text, -- the account on the machine the command ran on, as it said
     primary key (cluster, topic_id, partition, from_offset)
 );
@@ -265,7 +256,6 @@ create table rebalance_monitor.topic_samples (
     primary key (cluster_id, topic)
 );
 
--- Groups of kinds that are only counted so far.
 create table rebalance_monitor.other_groups (
     cluster text not null,
     "group" text not null,
@@ -274,7 +264,6 @@ create table rebalance_monitor.other_groups (
     primary key (cluster, "group", kind)
 );
 
--- Each group as its latest record shows it: Stable (with members), Empty, or Dead (deleted).
 create table rebalance_monitor.groups (
     cluster text not null,
     "group" text not null,
@@ -284,7 +273,6 @@ create table rebalance_monitor.groups (
     primary key (cluster, "group")
 );
 
--- How far the members of a group have come, by the offsets that brokers told last, between two times (ms).
 create table rebalance_monitor.group_progress (
     cluster text not null,
     "group" text not null,
@@ -296,9 +284,6 @@ create table rebalance_monitor.group_progress (
     primary key (cluster, "group")
 );
 
--- Each connector and task of a Connect group, three ways: who has it by the group's records, who should have it by the
--- recomputed assignment, and what the status topic says. One row each, as it stands; `gone`: nobody knows it
--- any more.
 create table rebalance_monitor.connectors_and_tasks (
     cluster text not null,
     "group" text not null,
