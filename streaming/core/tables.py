@@ -70,7 +70,7 @@ class Column:
         return (self.value or self.name) if isinstance(self.value, str) else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """One table or view: the columns of its key first. `of`: the class whose objects its rows are made from."""
 

@@ -107,37 +107,35 @@ GAPS = Table.of(tables.GAPS)
 
 def row(table: tables.Table, result: object, shown: Object, **given: Any) -> TableRow:
     """The row of a result, whose object is `shown`; `given`: what the writer sets."""
-    return tuple([write(result, shown, given) for write in _writers(table)])
+    return _maker(table)(result, shown, given)
 
 
 @cache
-def _writers(table: tables.Table) -> tuple[Callable[[Any, Object, Mapping[str, Any]], Any], ...]:
-    return tuple(map(_writer, table.written))
+def _maker(table: tables.Table) -> Callable[[Any, Object, Mapping[str, Any]], TableRow]:
+    """A function written for the columns of a table: it runs for each member of each generation."""
+    scope: dict[str, Any] = {"name": name, "json_or_null": _json_or_null, "NOTHING": {}}
+    values = []
+    for number, column in enumerate(table.written):
+        if column.value is tables.WRITER:
+            value = f"given[{column.name!r}]"
+        elif callable(column.value):
+            scope[f"value_{number}"], value = column.value, f"value_{number}(result)"
+        else:
+            *outer, key = str(column.place).split(".")
+            held = "shown"
+            for one in outer:
+                held = f"({held}.get({one!r}) or NOTHING)"
+            value = f"{held}.get({key!r})"
+        if column.longest:
+            value = f"name({value}, {column.longest})"
+        elif column.plain_type == "jsonb":
+            value = f"json_or_null({value})"
+        values.append(f"{value},")
+    source = f"def make(result, shown, given):\n    return ({' '.join(values)})"
+    exec(compile(source, f"<row of {table.name}>", "exec"), scope)
+    made: Callable[[Any, Object, Mapping[str, Any]], TableRow] = scope["make"]
+    return made
 
 
-def _writer(column: tables.Column) -> Callable[[Any, Object, Mapping[str, Any]], Any]:
-    if column.value is tables.WRITER:
-        return _stored(column, lambda _result, _shown, given: given[column.name])
-    if callable(column.value):
-        value = column.value
-        return _stored(column, lambda result, _shown, _given: value(result))
-    return _stored(column, _looked_up(*str(column.place).split(".")))
-
-
-def _looked_up(key: str, *inner: str) -> Callable[[Any, Object, Mapping[str, Any]], Any]:
-    """What the object has at a place; None where it has nothing there."""
-    if not inner:
-        return lambda _result, shown, _given: shown.get(key)
-    deeper = _looked_up(*inner)
-    return lambda result, shown, given: None if (held := shown.get(key)) is None else deeper(result, held, given)
-
-
-def _stored(
-    column: tables.Column, value: Callable[[Any, Object, Mapping[str, Any]], Any]
-) -> Callable[[Any, Object, Mapping[str, Any]], Any]:
-    """The value as the column's type takes it; the last touch is `fitting`."""
-    if column.longest:
-        return lambda *row: name(value(*row), column.longest)
-    if column.plain_type == "jsonb":
-        return lambda *row: None if (held := value(*row)) is None else json_text(held)
-    return value
+def _json_or_null(value: Any) -> str | None:
+    return None if value is None else json_text(value)
