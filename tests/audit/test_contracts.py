@@ -32,29 +32,6 @@ def test_names_are_unique_and_every_contract_has_its_corruption() -> None:
     assert set(names) == set(CORRUPTIONS)
 
 
-def test_the_database_has_the_declared_columns_and_no_others(connection: Connection) -> None:
-    """`migrations` creates what `core/tables.py` declares: names, types, and which may be null."""
-    rows = connection.execute(
-        "select table_name::text, column_name::text, udt_name || case is_nullable when 'YES' then '?' else '' end"
-        " from information_schema.columns where table_schema = 'rebalance_monitor'"
-    ).fetchall()
-    internal = {"migrations", "writer", "states", "kept_states", "waiting_rows", "known_ends", "topic_samples", "jobs"}
-    found = {f"{table}.{column} {kind}" for table, column, kind in rows if table not in internal}
-    assert found == {f"{table.name}.{column.name} {column.type}" for table in TABLES for column in table.columns}
-
-
-def test_the_keys_are_the_declared_ones(connection: Connection) -> None:
-    rows = connection.execute(
-        "select c.relname::text, array_agg(a.attname::text order by a.attname) from pg_index i"
-        " join pg_class c on c.oid = i.indrelid join pg_attribute a on a.attrelid = c.oid and a.attnum = any(i.indkey)"
-        " where i.indisprimary and c.relnamespace = 'rebalance_monitor'::regnamespace group by 1"
-    ).fetchall()
-    declared = {table.name: sorted(column.name for column in table.columns[: table.key]) for table in TABLES}
-    assert {str(table): columns for table, columns in rows if table in declared} == {
-        name: columns for name, columns in declared.items() if name != "bursts"
-    }
-
-
 def test_every_published_table_has_a_suite() -> None:
     assert [suite.table for suite in SUITES] == [table.name for table in TABLES]
 
