@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 from rebalance_monitor.streaming.core.model.printed import schema
-from rebalance_monitor.streaming.core.tables import TABLES, Column, Table
+from rebalance_monitor.streaming.core.tables import TABLES, Column, PublishedTable
 
 HEAD = """# Tables
 
@@ -26,7 +26,7 @@ def _tables() -> str:
     return HEAD + "".join(f"\n{line}" for table in TABLES for line in _section(table)) + "\n"
 
 
-def _section(table: Table) -> Iterator[str]:
+def _section(table: PublishedTable) -> Iterator[str]:
     yield f"## {table.name}\n"
     yield f"{table.says} Key: {', '.join(f'`{column.name}`' for column in table.columns[: table.key])}.\n"
     yield "| column | type | unit | meaning |\n|---|---|---|---|"

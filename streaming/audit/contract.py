@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.tables import Table
+from rebalance_monitor.streaming.core.tables import PublishedTable
 
 SCHEMA = "rebalance_monitor"
 
@@ -29,7 +29,7 @@ class Suite:
     contracts: tuple[Contract, ...]
 
 
-def suite(table: Table, *contracts: Contract) -> Suite:
+def suite(table: PublishedTable, *contracts: Contract) -> Suite:
     """The suite of a declared table."""
     return Suite(table.name, tuple(column.name for column in table.columns), contracts)
 
@@ -44,7 +44,7 @@ def known_values(name: str, table: str, column: str, values: str, key: str) -> C
     )
 
 
-def document_fits(name: str, table: Table, key: str, more: str = "") -> Contract:
+def document_fits(name: str, table: PublishedTable, key: str, more: str = "") -> Contract:
     """The columns that have a place in the document are what it has there. `more`: SQL of another way to differ; a row
     is `g`, its document `d` with the keys of its columns."""
     lateral, differs = compared(table, "g.document", "g")
@@ -55,7 +55,7 @@ def document_fits(name: str, table: Table, key: str, more: str = "") -> Contract
     )
 
 
-def compared(table: Table, document: str, row: str) -> tuple[str, str]:
+def compared(table: PublishedTable, document: str, row: str) -> tuple[str, str]:
     """SQL that opens a document as `d`, each only once, and SQL for whether a column of `row` is not what it has.
 
     Numbers compare as they are, whatever the type of the column; a name that was shortened is not compared.

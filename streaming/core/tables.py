@@ -37,7 +37,7 @@ class By(Enum):
 
 
 WRITER, DATABASE = By.WRITER, By.DATABASE
-Value = str | Callable[[Any], Any] | By
+ColumnValue = str | Callable[[Any], Any] | By
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Column:
 
     name: str
     type: str
-    value: Value = ""
+    value: ColumnValue = ""
     says: str = ""
     longest: int = 0
     unit: str = ""
@@ -71,7 +71,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class PublishedTable:
     """One table or view: the columns of its key first. `of`: the class whose objects its rows are made from."""
 
     name: str
@@ -102,7 +102,7 @@ BATCH = Column("batch_id", "int8", WRITER, "The batch that wrote the row last.")
 JUDGED_BY = Column("judged_by", "text", WRITER, "Version of the monitor.")
 HISTORIC = Column("historic", "bool", lambda result: result.historic, "From records before the monitor's start.")
 
-GENERATIONS = Table(
+GENERATIONS = PublishedTable(
     "generations", "Each generation with its verdict, one row per record.", Generation, 4,
     (
         CLUSTER, TOPIC_ID, PARTITION, OFFSET, TOPIC, GROUP,
@@ -130,7 +130,7 @@ GENERATIONS = Table(
         JUDGED_BY, BATCH,
     ),
 )  # fmt: skip
-MEMBERS = Table(
+MEMBERS = PublishedTable(
     "members", "The members of each generation.", MemberResult, 5,
     (
         Column("cluster", "text", WRITER, CLUSTER.says), TOPIC_ID,
@@ -155,14 +155,14 @@ MEMBERS = Table(
         ),
     ),
 )  # fmt: skip
-ASSIGNMENTS = Table(
+ASSIGNMENTS = PublishedTable(
     "assignments", "Subscriptions and assignments as the members sent them, each content once.", None, 1,
     (
         Column("hash", "text", WRITER, "Beginning of the SHA-256 of the bytes."),
         Column("blob", "bytea", WRITER, "The bytes."),
     ),
 )  # fmt: skip
-BURSTS = Table(
+BURSTS = PublishedTable(
     "bursts", "Generations of one kind close behind each other, as one event for people (a view).", None, 4,
     (
         Column("cluster", "text?", DATABASE, CLUSTER.says),
@@ -176,7 +176,7 @@ BURSTS = Table(
         Column("count", "int4?", DATABASE, "How many generations."),
     ),
 )  # fmt: skip
-INCIDENTS = Table(
+INCIDENTS = PublishedTable(
     "incidents", "Each incident after its last transition, and whether people are notified of it.", Incident, 1,
     (
         Column("incident_id", "text", says="The incident's id."),
@@ -206,7 +206,7 @@ INCIDENTS = Table(
         JUDGED_BY, BATCH,
     ),
 )  # fmt: skip
-INCIDENT_PARTS = Table(
+INCIDENT_PARTS = PublishedTable(
     "incident_parts", "The findings that an incident is made of, each with all its subjects.", Part, 3,
     (
         Column("incident_id", "text", says="The incident's id."),
@@ -221,7 +221,7 @@ INCIDENT_PARTS = Table(
         BATCH,
     ),
 )  # fmt: skip
-OUTBOX = Table(
+OUTBOX = PublishedTable(
     "outbox", "Notifications, written together with the transition that they are about.", None, 1,
     (
         Column("key", "text", WRITER, "Incident and transition: a repeat has the same."),
@@ -235,7 +235,7 @@ OUTBOX = Table(
         Column("done", "bool", DATABASE, "Whether every receiver has it."),
     ),
 )  # fmt: skip
-OUTBOX_SENT = Table(
+OUTBOX_SENT = PublishedTable(
     "outbox_sent", "Which receiver has which notification.", None, 2,
     (
         Column("key", "text", DATABASE, "The notification."),
@@ -244,7 +244,7 @@ OUTBOX_SENT = Table(
         Column("refused", "text?", DATABASE, "What a receiver said that will never accept it; null: accepted."),
     ),
 )  # fmt: skip
-CONNECTORS_AND_TASKS = Table(
+CONNECTORS_AND_TASKS = PublishedTable(
     "connectors_and_tasks", "Each connector and task of a Connect group as it stands, three ways.", JobState, 4,
     (
         CLUSTER, GROUP,
@@ -265,7 +265,7 @@ CONNECTORS_AND_TASKS = Table(
         BATCH,
     ),
 )  # fmt: skip
-GROUPS = Table(
+GROUPS = PublishedTable(
     "groups", "Each group as its latest record shows it.", Standing, 2,
     (
         CLUSTER, GROUP,
@@ -274,7 +274,7 @@ GROUPS = Table(
         BATCH,
     ),
 )  # fmt: skip
-GROUP_PROGRESS = Table(
+GROUP_PROGRESS = PublishedTable(
     "group_progress", "How far the members of a group had come when brokers were asked last.", GroupProgress, 2,
     (
         CLUSTER, GROUP,
@@ -285,7 +285,7 @@ GROUP_PROGRESS = Table(
         BATCH,
     ),
 )  # fmt: skip
-OTHER_GROUPS = Table(
+OTHER_GROUPS = PublishedTable(
     "other_groups", "Groups of kinds that are only counted.", None, 3,
     (
         Column("cluster", "text", WRITER, CLUSTER.says),
@@ -294,7 +294,7 @@ OTHER_GROUPS = Table(
         Column("records", "int8", WRITER, "How many records there were."),
     ),
 )  # fmt: skip
-POSITIONS = Table(
+POSITIONS = PublishedTable(
     "positions", "How far each partition was read and judged.", None, 3,
     (
         Column("cluster_id", "text", WRITER, "The cluster's own id."),
@@ -306,7 +306,7 @@ POSITIONS = Table(
         Column("updated_at", "timestamptz", DATABASE, "When it moved last."),
     ),
 )  # fmt: skip
-GAPS = Table(
+GAPS = PublishedTable(
     "gaps", "Offsets that were gone before they could be read, and who has taken note of it.", GapRecord, 4,
     (
         CLUSTER, TOPIC_ID,
@@ -322,7 +322,7 @@ GAPS = Table(
         Column("acknowledged_operator", "text?", DATABASE, "The account on the machine of that command, as it said."),
     ),
 )  # fmt: skip
-UNDECODABLE = Table(
+UNDECODABLE = PublishedTable(
     "undecodable", "The first records of each reason that could not be decoded.", UndecodableRecord, 4,
     (
         CLUSTER, TOPIC_ID, PARTITION, OFFSET, TOPIC,
@@ -332,7 +332,7 @@ UNDECODABLE = Table(
         BATCH,
     ),
 )  # fmt: skip
-UNDECODABLE_COUNTS = Table(
+UNDECODABLE_COUNTS = PublishedTable(
     "undecodable_counts", "How many records could not be decoded, all of them.", None, 2,
     (
         Column("cluster", "text", WRITER, CLUSTER.says),
@@ -340,7 +340,7 @@ UNDECODABLE_COUNTS = Table(
         Column("records", "int8", WRITER, "How many."),
     ),
 )  # fmt: skip
-MAINTENANCE = Table(
+MAINTENANCE = PublishedTable(
     "maintenance", "Maintenance windows given on the command line; each row is its own audit.", None, 1,
     (
         Column("window_id", "int8", DATABASE, "The window's number."),

@@ -37,7 +37,7 @@ class Table:
     moved_at: str = ""
 
     @classmethod
-    def of(cls, table: tables.Table, on_conflict: str = "nothing", moved_at: str = "") -> "Table":
+    def of(cls, table: tables.PublishedTable, on_conflict: str = "nothing", moved_at: str = "") -> "Table":
         """How a published table is written."""
         columns = tuple((column.name, column.plain_type) for column in table.written)
         return cls(table.name, columns, table.key, on_conflict, moved_at)
@@ -105,13 +105,13 @@ UNDECODABLE = Table.of(tables.UNDECODABLE)
 GAPS = Table.of(tables.GAPS)
 
 
-def row(table: tables.Table, result: object, shown: Object, **given: Any) -> TableRow:
+def row(table: tables.PublishedTable, result: object, shown: Object, **given: Any) -> TableRow:
     """The row of a result, whose object is `shown`; `given`: what the writer sets."""
     return _maker(table)(result, shown, given)
 
 
 @cache
-def _maker(table: tables.Table) -> Callable[[Any, Object, Mapping[str, Any]], TableRow]:
+def _maker(table: tables.PublishedTable) -> Callable[[Any, Object, Mapping[str, Any]], TableRow]:
     """A function written for the columns of a table: it runs for each member of each generation."""
     scope: dict[str, Any] = {"name": name, "json_or_null": _json_or_null, "NOTHING": {}}
     values = []

@@ -141,11 +141,11 @@ def _dataclass_plan(kind: Any) -> Plan:
     for one in fields(kind):
         derived = one.metadata == DERIVED
         plan = AS_IT_IS if derived else plan_of(hints[one.name], STORED)
-        parts.append(Part(one, f"value.{one.name}", one.name, plan, written=not derived))
+        parts.append(Slot(one, f"value.{one.name}", one.name, plan, written=not derived))
     return compiled(kind, parts)
 
 
-class Part(NamedTuple):
+class Slot(NamedTuple):
     """One value in the source of a dataclass's plan. `declared`: the field that it is read into, None for a value that
     is only written. `source`: the expression for it, `key`: its name in the object. A value that is not `written` is at
     its default where nobody gives it; one at its default is left out unless `always`."""
@@ -190,7 +190,7 @@ class Part(NamedTuple):
 
 
 def compiled(
-    kind: Any, parts: Sequence[Part], head: Mapping[str, str] | None = None, names: Sequence[str] = ()
+    kind: Any, parts: Sequence[Slot], head: Mapping[str, str] | None = None, names: Sequence[str] = ()
 ) -> Plan:
     """The plan of a dataclass, as functions written for these parts. `head`: what each object begins with; `names`: of
     the value's attributes that sources refer to without `value`."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from rebalance_monitor.streaming.core.model.published import Key
+from rebalance_monitor.streaming.core.model.published import Says
 from rebalance_monitor.streaming.core.model.subjects import Subject
 
 MOVES = (
@@ -19,10 +19,10 @@ IDLE = ("scheduled_delay", "revocation", "config_mismatch", "unexplained")
 class Move:
     """One job that changed hands in a round, between workers. Kinds: see `streaming.core.connect.moves`."""
 
-    job: Annotated[Subject, Key(name="subject")]
-    kind: Annotated[str, Key(words=MOVES)]
-    before: Annotated[str | None, Key(name="from")] = None
-    after: Annotated[str | None, Key(name="to")] = None
+    job: Annotated[Subject, Says(name="subject")]
+    kind: Annotated[str, Says(words=MOVES)]
+    before: Annotated[str | None, Says(name="from")] = None
+    after: Annotated[str | None, Says(name="to")] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Returned:
 
     worker: str
     lost: str
-    by: Annotated[str, Key("Its url, its host (another port), or a host of the same name pattern.", words=RETURNS)]
+    by: Annotated[str, Says("Its url, its host (another port), or a host of the same name pattern.", words=RETURNS)]
     at_ms: int
 
 
@@ -40,46 +40,46 @@ class OtherDelay:
     """What a wait would have come to under another maximum delay."""
 
     max_delay_ms: int
-    idle_ms: Annotated[int, Key("Of all connectors and tasks together.")]
-    moved: Annotated[int, Key("Connectors and tasks that would have gone to another worker.")]
+    idle_ms: Annotated[int, Says("Of all connectors and tasks together.")]
+    moved: Annotated[int, Says("Connectors and tasks that would have gone to another worker.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DelayWait:
     """Jobs that wait for a lost worker because of the scheduled delay, or have waited (`ended_ms`)."""
 
-    jobs: Annotated[tuple[Subject, ...], Key(name="subjects")]
+    jobs: Annotated[tuple[Subject, ...], Says(name="subjects")]
     since_ms: int
     until_ms: int | None
     because: tuple[str, ...]
     returned: tuple[Returned, ...] = ()
-    only_delay: Annotated[bool, Key("Every lost worker is back; nothing but the delay keeps them idle.")] = False
+    only_delay: Annotated[bool, Says("Every lost worker is back; nothing but the delay keeps them idle.")] = False
     ended_ms: int | None = None
-    others: Annotated[tuple[OtherDelay, ...], Key("Once it has ended.", name="other_delays")] = ()
+    others: Annotated[tuple[OtherDelay, ...], Says("Once it has ended.", name="other_delays")] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDowntime:
     """How long a job did not run, between two bounds. Kinds: see `statuses.downtime`."""
 
-    job: Annotated[Subject, Key(name="subject")]
-    kind: Annotated[str, Key(words=DOWNTIMES)]
-    before: Annotated[str, Key(name="from")]
-    after: Annotated[str, Key(name="to")]
+    job: Annotated[Subject, Says(name="subject")]
+    kind: Annotated[str, Says(words=DOWNTIMES)]
+    before: Annotated[str, Says(name="from")]
+    after: Annotated[str, Says(name="to")]
     until_ms: int
     lowest_ms: int
     highest_ms: int
-    best_ms: Annotated[int, Key("The likeliest.")]
+    best_ms: Annotated[int, Says("The likeliest.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DowntimeSum:
     """All interruptions of one kind that ended in a generation."""
 
-    kind: Annotated[str, Key(words=DOWNTIMES)]
-    jobs: Annotated[int, Key(name="count")]
+    kind: Annotated[str, Says(words=DOWNTIMES)]
+    jobs: Annotated[int, Says(name="count")]
     total_ms: int
-    longest_ms: Annotated[int, Key("By the best estimate.")]
+    longest_ms: Annotated[int, Says("By the best estimate.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,14 +101,14 @@ class ConnectDetail:
     `downtime`, `interrupted` and `burst` come with the last word on the generation.
     """
 
-    delay_ms: Annotated[int | None, Key("The scheduled delay that it announces, 0: none.")] = None
-    unassigned: Annotated[tuple[str, ...], Key("Configured connectors and tasks that nobody has.")] = ()
+    delay_ms: Annotated[int | None, Says("The scheduled delay that it announces, 0: none.")] = None
+    unassigned: Annotated[tuple[str, ...], Says("Configured connectors and tasks that nobody has.")] = ()
     moves: tuple[Move, ...] = ()
-    stayed: Annotated[int | None, Key("How many connectors and tasks did not move.")] = None
+    stayed: Annotated[int | None, Says("How many connectors and tasks did not move.")] = None
     wait: DelayWait | None = None
-    idle_ms: Annotated[Mapping[str, int], Key("Sums over connectors and tasks, by cause.", words=IDLE)] = field(
+    idle_ms: Annotated[Mapping[str, int], Says("Sums over connectors and tasks, by cause.", words=IDLE)] = field(
         default_factory=dict
     )
     downtime: tuple[DowntimeSum, ...] = ()
     interrupted: tuple[JobDowntime, ...] = ()
-    burst: Annotated[Burst | None, Key("The generations of one kind that this one is one of.")] = None
+    burst: Annotated[Burst | None, Says("The generations of one kind that this one is one of.")] = None

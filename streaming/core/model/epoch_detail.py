@@ -7,7 +7,7 @@ needed, the assignment epoch that it was computed, and each member's epoch how f
 from dataclasses import dataclass
 from typing import Annotated
 
-from rebalance_monitor.streaming.core.model.published import HIDDEN, Key
+from rebalance_monitor.streaming.core.model.published import HIDDEN, Says
 from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
 
 STATES = (
@@ -21,9 +21,9 @@ class MemberProgress:
 
     member_id: str
     epoch: int | None
-    state: Annotated[str, Key("In Kafka's words; _TASKS in a Streams group.", words=STATES)]
+    state: Annotated[str, Says("In Kafka's words; _TASKS in a Streams group.", words=STATES)]
     waits_for: Annotated[
-        tuple[str, ...], Key("Members that still hold what it is to get; an empty name for what nobody holds.")
+        tuple[str, ...], Says("Members that still hold what it is to get; an empty name for what nobody holds.")
     ] = ()
 
 
@@ -34,13 +34,14 @@ class EpochDetail:
     `kind`: the group's type in Kafka's words. `streams`: tasks by process and subtopology, of a Streams group.
     """
 
-    group_epoch: Annotated[int | None, Key("The epoch that asked for the target.")]
-    needed_ms: Annotated[int | None, Key("Since when a target was needed.")]
-    computed_ms: Annotated[int | None, Key("When the assignor had finished (Kafka 4.3; else the record's time).")]
+    group_epoch: Annotated[int | None, Says("The epoch that asked for the target.")]
+    needed_ms: Annotated[int | None, Says("Since when a target was needed.")]
+    computed_ms: Annotated[int | None, Says("When the assignor had finished (Kafka 4.3; else the record's time).")]
     reached_ms: Annotated[
-        int | None, Key("When every member held its target; null while one does not, or if another target came first.")
+        int | None,
+        Says("When every member held its target; null while one does not, or if another target came first."),
     ] = None
-    overtaken_by: Annotated[int | None, Key("The assignment epoch of the target that came first.")] = None
+    overtaken_by: Annotated[int | None, Says("The assignment epoch of the target that came first.")] = None
     progress: tuple[MemberProgress, ...] = ()
     kind: Annotated[str, HIDDEN] = "consumer"
     streams: Annotated[StreamsDetail | None, HIDDEN] = None

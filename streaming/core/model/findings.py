@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from rebalance_monitor.streaming.core.model.published import HIDDEN, Key
+from rebalance_monitor.streaming.core.model.published import HIDDEN, Says
 from rebalance_monitor.streaming.core.model.subjects import Source, Subject
 
 
@@ -65,14 +65,14 @@ class Part:
     KIND: ClassVar[str] = "incident_part"
 
     incident_id: str
-    code: Annotated[str, Key("Code of the rule.")]
-    severity: Annotated[Severity, Key("How bad it is; of a finding that is over, was.")]
-    certainty: Annotated[Certainty, Key("How sure it is; of a finding that is over, was.")]
+    code: Annotated[str, Says("Code of the rule.")]
+    severity: Annotated[Severity, Says("How bad it is; of a finding that is over, was.")]
+    certainty: Annotated[Certainty, Says("How sure it is; of a finding that is over, was.")]
     opened_generation: int
-    opened_at_ms: Annotated[int, Key("Timestamp of the record that it was found at.")]
-    resolved_at_ms: Annotated[int | None, Key("When it was over; null while it is not.")] = None
-    subjects: Annotated[tuple[Subject, ...], Key("What it is about, all of it.")]
-    message: Annotated[str, Key("What is wrong, for people.")] = ""
+    opened_at_ms: Annotated[int, Says("Timestamp of the record that it was found at.")]
+    resolved_at_ms: Annotated[int | None, Says("When it was over; null while it is not.")] = None
+    subjects: Annotated[tuple[Subject, ...], Says("What it is about, all of it.")]
+    message: Annotated[str, Says("What is wrong, for people.")] = ""
     evidence: tuple[Evidence, ...] = ()
     next_step: Annotated[str, HIDDEN] = ""
     historic: Annotated[bool, HIDDEN] = False
@@ -104,55 +104,55 @@ class Incident:
 
     incident_id: str
     transition: Annotated[str, HIDDEN]
-    rule: Annotated[str, Key("Title of the rule.", pattern="^[a-z][a-z0-9_]*$")]
-    code: Annotated[str, Key("Code of the rule.", pattern="^[A-Z]+-[A-Z][0-9]+$")]
-    severity: Annotated[Severity, Key("How bad it is.")]
-    certainty: Annotated[Certainty, Key("How sure it is.")]
+    rule: Annotated[str, Says("Title of the rule.", pattern="^[a-z][a-z0-9_]*$")]
+    code: Annotated[str, Says("Code of the rule.", pattern="^[A-Z]+-[A-Z][0-9]+$")]
+    severity: Annotated[Severity, Says("How bad it is.")]
+    certainty: Annotated[Certainty, Says("How sure it is.")]
     cluster: str
     group: str
-    opened_generation: Annotated[int, Key("The generation that it opened with; 0: none.")]
-    opened_at_ms: Annotated[int, Key("Timestamp of the record that it opened with.")]
-    resolved_at_ms: Annotated[int | None, Key("When it was over; null while it is not.")]
-    subjects: Annotated[tuple[Subject, ...], Key("What it is about, bounded.")]
-    message: Annotated[str, Key("What is wrong, for people.")]
-    evidence: Annotated[tuple[Evidence, ...], Key("Records and sentences that it rests on.")]
+    opened_generation: Annotated[int, Says("The generation that it opened with; 0: none.")]
+    opened_at_ms: Annotated[int, Says("Timestamp of the record that it opened with.")]
+    resolved_at_ms: Annotated[int | None, Says("When it was over; null while it is not.")]
+    subjects: Annotated[tuple[Subject, ...], Says("What it is about, bounded.")]
+    message: Annotated[str, Says("What is wrong, for people.")]
+    evidence: Annotated[tuple[Evidence, ...], Says("Records and sentences that it rests on.")]
     historic: Annotated[bool, HIDDEN] = False
-    alert: Annotated[AlertSeverity, Key("How loudly people are notified; info: a report.")] = AlertSeverity.INFO
-    firing: Annotated[bool, Key("Whether people are notified of it.")] = False
-    fired_at_ms: Annotated[int | None, Key("Since when; stays when it is over.")] = None
-    times_told: Annotated[int, Key("How often it has begun to fire.", name="times_notified")] = 0
-    team: Annotated[str, Key("Whose group it is; empty where nobody says.")] = ""
-    alert_name: Annotated[str, Key("Of the rule when the incident was opened.")] = ""
-    next_step: Annotated[str, Key("What to do first in this group; empty where the rule's first step is meant.")] = ""
+    alert: Annotated[AlertSeverity, Says("How loudly people are notified; info: a report.")] = AlertSeverity.INFO
+    firing: Annotated[bool, Says("Whether people are notified of it.")] = False
+    fired_at_ms: Annotated[int | None, Says("Since when; stays when it is over.")] = None
+    times_told: Annotated[int, Says("How often it has begun to fire.", name="times_notified")] = 0
+    team: Annotated[str, Says("Whose group it is; empty where nobody says.")] = ""
+    alert_name: Annotated[str, Says("Of the rule when the incident was opened.")] = ""
+    next_step: Annotated[str, Says("What to do first in this group; empty where the rule's first step is meant.")] = ""
     parts: Annotated[
         int,
-        Key(
+        Says(
             "Findings of the incident that are open; of one that is over, those that it ended with, and in `replay`"
             " all.",
             name="open_parts",
         ),
     ] = 1
     more: Annotated[
-        int, Key("Connectors, tasks, partitions or members that `subjects` leaves out.", name="more_subjects")
+        int, Says("Connectors, tasks, partitions or members that `subjects` leaves out.", name="more_subjects")
     ] = 0
-    cause: Annotated[tuple[Subject, ...], Key("What the rule names as the cause of all findings.")] = ()
+    cause: Annotated[tuple[Subject, ...], Says("What the rule names as the cause of all findings.")] = ()
     common: Annotated[
-        tuple[Subject, ...], Key("The connector and the workers that all findings of the incident share.")
+        tuple[Subject, ...], Says("The connector and the workers that all findings of the incident share.")
     ] = ()
     also: Annotated[
         tuple[str, ...],
-        Key(
+        Says(
             "Rules whose incidents are part of this one's notification. `replay`, which notifies nobody, has none.",
             name="also_broken",
         ),
     ] = ()
     sampled: Annotated[
         bool,
-        Key("The group is polled, not read: generations may be missing. Absent where it is read.", optional=True),
+        Says("The group is polled, not read: generations may be missing. Absent where it is read.", optional=True),
     ] = False
     findings: Annotated[
         tuple[Part, ...],
-        Key(
+        Says(
             "In `replay`: every finding that the incident had, open and over, where there was more than one, or"
             " `subjects` leaves some out.",
             name="parts",

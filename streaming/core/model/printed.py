@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from rebalance_monitor.streaming.core.model.published import DEFS, HIDDEN, Key, Object, schema_name, schemas
+from rebalance_monitor.streaming.core.model.published import DEFS, HIDDEN, Object, Says, schema_name, schemas
 from rebalance_monitor.streaming.core.model.results import (
     GapRecord,
     Generation,
@@ -27,12 +27,12 @@ class OffsetCommit:
     group: str
     topic: str
     partition: int
-    offset: Annotated[int | None, Key("Null when the commit was deleted or expired.")]
+    offset: Annotated[int | None, Says("Null when the commit was deleted or expired.")]
     leader_epoch: int | None
     metadata: str | None
     commit_ms: int | None
     expire_ms: int | None
-    source: Annotated[Source, Key("The record.")]
+    source: Annotated[Source, Says("The record.")]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,16 +44,16 @@ class OtherGroupSeen:
 
     cluster: str
     group: str
-    kind: Annotated[str, Key(name="group_kind", words=("consumer", "share", "streams", "unknown"))]
+    kind: Annotated[str, Says(name="group_kind", words=("consumer", "share", "streams", "unknown"))]
     records: int = 0
-    epoch: Annotated[int | None, Key("Null until a record states one.")] = None
+    epoch: Annotated[int | None, Says("Null until a record states one.")] = None
     deleted: bool = False
     member_ids: Annotated[set[str], HIDDEN] = field(default_factory=set)
     first_at_ms: int = 0
     last_at_ms: int = 0
 
     @property
-    def members(self) -> Annotated[int, Key(before="first_at_ms")]:
+    def members(self) -> Annotated[int, Says(before="first_at_ms")]:
         """How many."""
         return len(self.member_ids)
 
@@ -66,11 +66,11 @@ class Summary:
 
     records: int
     generations: int
-    grades: Annotated[Mapping[str, int], Key("Generations by the grade of their verdict.")]
-    violations: Annotated[Mapping[str, int], Key("Incidents by the title of their rule.")]
+    grades: Annotated[Mapping[str, int], Says("Generations by the grade of their verdict.")]
+    violations: Annotated[Mapping[str, int], Says("Incidents by the title of their rule.")]
     undecodable: int
     gaps: int
-    other_groups: Annotated[Mapping[str, int], Key("By kind.")]
+    other_groups: Annotated[Mapping[str, int], Says("By kind.")]
 
 
 PRINTED: tuple[type[Any], ...] = (

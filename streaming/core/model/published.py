@@ -1,13 +1,13 @@
 """The objects and the JSON Schema of everything published, from the dataclasses that hold it.
 
-A field's name and type are its key and its schema. What they do not say, a `Key` beside the type does:
+A field's name and type are its key and its schema. What they do not say, a `Says` beside the type does:
 
     at_ms: int                                                     "at_ms": 5   {"type": "integer"}
-    size_bytes: Annotated[int, Key("Of a value.", name="bytes")]   "bytes": 5   … "description": "Of a value."
+    size_bytes: Annotated[int, Says("Of a value.", name="bytes")]   "bytes": 5   … "description": "Of a value."
     sample: Annotated[str, HIDDEN] = ""                            no key
-    sampled: Annotated[bool, Key(optional=True)] = False           no key, or true
+    sampled: Annotated[bool, Says(optional=True)] = False           no key, or true
 
-A property whose type has a `Key` is a key too. A class with a `KIND` begins with it, and its schema has that name; a
+A property whose type has a `Says` is a key too. A class with a `KIND` begins with it, and its schema has that name; a
 class with a method `published` is shown as what that gives, and read by `of_published`.
 """
 
@@ -18,7 +18,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from rebalance_monitor.streaming.core.model.codec import AS_IT_IS, Form, Part, Plan, compiled, plan_of
+from rebalance_monitor.streaming.core.model.codec import AS_IT_IS, Form, Plan, Slot, compiled, plan_of
 
 T = TypeVar("T")
 Object = dict[str, Any]
@@ -27,7 +27,7 @@ _SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", None
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class Says:
     """What the name and the type of a published field do not say. `says`: its meaning, for people.
 
     `name`: of the key, where it is not the field's; `before`: the key that follows, of a property. `words`: the only
@@ -47,9 +47,9 @@ class Key:
     hidden: bool = False
 
 
-HIDDEN = Key(hidden=True)
-OPTIONAL = Key(optional=True)
-_PLAIN = Key()
+HIDDEN = Says(hidden=True)
+OPTIONAL = Says(optional=True)
+_PLAIN = Says()
 
 
 class Entry(NamedTuple):
@@ -60,7 +60,7 @@ class Entry(NamedTuple):
     attribute: str
     hint: Any
     plain: Any
-    says: Key
+    says: Says
     field: Any = None
     holder: str = ""
 
@@ -85,8 +85,8 @@ def _entry(attribute: str, hint: Any, plain: Any, field: Any = None) -> Entry:
     return Entry(says.name or attribute, attribute, hint, plain, says, field)
 
 
-def _said(hint: Any) -> Key:
-    return next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Key)), _PLAIN)
+def _said(hint: Any) -> Says:
+    return next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Says)), _PLAIN)
 
 
 def _spread(holder: Entry) -> list[Entry]:
@@ -108,7 +108,7 @@ def _dataclass_plan(kind: Any) -> Plan:
         write, read = plan_of(get_type_hints(kind.published)["return"], PUBLISHED)
         return Plan(lambda value: write(value.published()), lambda raw: kind.of_published(read(raw)))
     parts = [
-        Part(
+        Slot(
             one.field,
             f"{one.holder or 'value'}.{one.attribute}",
             one.key,
@@ -221,7 +221,7 @@ def _without_none(hint: Any) -> Any:
     return given[0] if len(given) == 1 else hint
 
 
-def _refined(schema: Object, says: Key) -> Object:
+def _refined(schema: Object, says: Says) -> Object:
     """The schema with what a key says of it."""
     refined = dict(schema)
     if says.words and schema.get("type") == "object":

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
 from rebalance_monitor.streaming.core.model.codec import DERIVED
-from rebalance_monitor.streaming.core.model.published import Key
+from rebalance_monitor.streaming.core.model.published import Says
 
 POLLED = "(polled)"
 """Stands for the topic in the place of what was polled: no topic may be called so."""
@@ -46,9 +46,9 @@ class Sampled:
     """When an assignment came about that was polled, by the monitor's clock."""
 
     after_ms: Annotated[
-        int | None, Key("When the question was asked that still showed another assignment; null: there was none.")
+        int | None, Says("When the question was asked that still showed another assignment; null: there was none.")
     ]
-    at_ms: Annotated[int, Key("When the answer came that showed it.")]
+    at_ms: Annotated[int, Says("When the answer came that showed it.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

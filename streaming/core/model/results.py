@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.model.findings import Evidence as Evidence
 from rebalance_monitor.streaming.core.model.findings import Incident as Incident
 from rebalance_monitor.streaming.core.model.findings import Part as Part
 from rebalance_monitor.streaming.core.model.findings import Severity as Severity
-from rebalance_monitor.streaming.core.model.published import HIDDEN, OPTIONAL, Key
+from rebalance_monitor.streaming.core.model.published import HIDDEN, OPTIONAL, Says
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import Sampled as Sampled
 from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
@@ -76,18 +76,18 @@ class MemberResult:
     member_id: str
     client_id: str
     client_host: str
-    instance_id: Annotated[str | None, Key("Its `group.instance.id`; null for a dynamic member.")]
-    worker: Annotated[str | None, Key("Address of the Connect worker, as it says; null outside Connect.")]
-    assigned: Annotated[Share | None, Key("What it was given; of a target, what it is to have. Null: not readable.")]
-    revoked: Annotated[Share | None, Key("What it is to give up.")]
-    owned: Annotated[Share | None, Key("What it said that it had when it joined.")]
+    instance_id: Annotated[str | None, Says("Its `group.instance.id`; null for a dynamic member.")]
+    worker: Annotated[str | None, Says("Address of the Connect worker, as it says; null outside Connect.")]
+    assigned: Annotated[Share | None, Says("What it was given; of a target, what it is to have. Null: not readable.")]
+    revoked: Annotated[Share | None, Says("What it is to give up.")]
+    owned: Annotated[Share | None, Says("What it said that it had when it joined.")]
     subscription_hash: Annotated[str, HIDDEN] = ""
     assignment_hash: Annotated[str, HIDDEN] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    kind: Annotated[str, Key(words=CAUSES)]
+    kind: Annotated[str, Says(words=CAUSES)]
     subjects: tuple[Subject, ...] = ()
     certainty: Certainty = Certainty.CERTAIN
     evidence: tuple[Evidence, ...] = ()
@@ -109,20 +109,20 @@ class ExpectedShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    grade: Annotated[Grade, Key("How the assignment compares with the recomputed one.")]
-    assignor: Annotated[str | None, Key("The assignor that was recomputed.")] = None
+    grade: Annotated[Grade, Says("How the assignment compares with the recomputed one.")]
+    assignor: Annotated[str | None, Says("The assignor that was recomputed.")] = None
     eras: Annotated[
         tuple[str, ...],
-        Key(
+        Says(
             "The families of releases that can have given this answer by all that is known, newest first; empty where"
             " none gives it or none was asked."
         ),
     ] = ()
     reason: Annotated[Reason | None, HIDDEN] = None
-    expected: Annotated[Mapping[str, ExpectedShare] | None, Key("By member id; null where nothing was recomputed.")] = (
-        None
-    )
-    pending_until_ms: Annotated[int | None, Key("When the verdict is final at the latest.", optional=True)] = None
+    expected: Annotated[
+        Mapping[str, ExpectedShare] | None, Says("By member id; null where nothing was recomputed.")
+    ] = None
+    pending_until_ms: Annotated[int | None, Says("When the verdict is final at the latest.", optional=True)] = None
 
     @property
     def why(self) -> str:
@@ -134,7 +134,7 @@ class Verdict:
         self,
     ) -> Annotated[
         str | None,
-        Key("The family of releases that gave the answer, where it separates this from all others.", before="eras"),
+        Says("The family of releases that gave the answer, where it separates this from all others.", before="eras"),
     ]:
         """The only family."""
         return self.eras[0] if len(self.eras) == 1 else None
@@ -142,12 +142,12 @@ class Verdict:
     @property
     def reason_text(
         self,
-    ) -> Annotated[str | None, Key("What the grade rests on, for people.", name="reason", before="expected")]:
+    ) -> Annotated[str | None, Says("What the grade rests on, for people.", name="reason", before="expected")]:
         """As `why`, None where there is none."""
         return self.why or None
 
     @property
-    def reason_kind(self) -> Annotated[ReasonKind | None, Key("The same for programs.", before="expected")]:
+    def reason_kind(self) -> Annotated[ReasonKind | None, Says("The same for programs.", before="expected")]:
         """The kind of the reason."""
         return self.reason.kind if self.reason is not None else None
 
@@ -165,26 +165,26 @@ class Generation:
 
     cluster: str
     group: str
-    incarnation: Annotated[int, Key(LIFE)]
-    protocol_type: Annotated[str, Key("`connect`, `consumer` or what the clients call it.")]
-    protocol: Annotated[str | None, Key("The protocol that the members agreed on; of a target, its assignor.")]
-    generation: Annotated[int, Key("Its number; of a target, the assignment epoch.")]
-    leader: Annotated[str | None, Key("Member id of the leader; null where nobody leads.")]
-    at_ms: Annotated[int, Key("Timestamp of the record.")]
-    state_ms: Annotated[int | None, Key("When the group came to its state, by the coordinator's clock.")]
-    source: Annotated[Source, Key("The record.")]
-    members: Annotated[tuple[MemberResult, ...], Key("In the record's order.")]
+    incarnation: Annotated[int, Says(LIFE)]
+    protocol_type: Annotated[str, Says("`connect`, `consumer` or what the clients call it.")]
+    protocol: Annotated[str | None, Says("The protocol that the members agreed on; of a target, its assignor.")]
+    generation: Annotated[int, Says("Its number; of a target, the assignment epoch.")]
+    leader: Annotated[str | None, Says("Member id of the leader; null where nobody leads.")]
+    at_ms: Annotated[int, Says("Timestamp of the record.")]
+    state_ms: Annotated[int | None, Says("When the group came to its state, by the coordinator's clock.")]
+    source: Annotated[Source, Says("The record.")]
+    members: Annotated[tuple[MemberResult, ...], Says("In the record's order.")]
     diff: Annotated[
-        Mapping[str, Change], Key("What each worker, instance or member gained and lost, against the one before.")
+        Mapping[str, Change], Says("What each worker, instance or member gained and lost, against the one before.")
     ] = field(default_factory=dict)
     cause: tuple[Cause, ...] = ()
     verdict: Verdict
     detail: Annotated[Detail | None, HIDDEN] = None
-    settled: Annotated[bool, Key("What statuses and time add is final.")] = False
+    settled: Annotated[bool, Says("What statuses and time add is final.")] = False
     historic: Annotated[bool, HIDDEN] = False
     sampled: Annotated[
         Sampled | None,
-        Key(
+        Says(
             "The assignment was polled, not read: when it came about, by the monitor's clock. `generation` counts the"
             " assignments that were seen.",
             optional=True,
@@ -196,7 +196,7 @@ class Generation:
         self,
     ) -> Annotated[
         str,
-        Key(
+        Says(
             "The group's type in Kafka's words; `consumer` for a KIP-848 group, `share` and `streams` for KIP-932 and"
             " KIP-1071.",
             before="protocol_type",
@@ -207,19 +207,19 @@ class Generation:
         return "classic" if self.epoch is None else self.epoch.kind
 
     @property
-    def connect(self) -> Annotated[ConnectDetail, Key(before="settled", spread=True)]:
+    def connect(self) -> Annotated[ConnectDetail, Says(before="settled", spread=True)]:
         """The detail of a Connect generation; an empty one of any other."""
         return self.detail if isinstance(self.detail, ConnectDetail) else NO_CONNECT
 
     @property
-    def epoch(self) -> Annotated[EpochDetail | None, Key("Of a target.", before="sampled", optional=True)]:
+    def epoch(self) -> Annotated[EpochDetail | None, Says("Of a target.", before="sampled", optional=True)]:
         """The detail of the target of a KIP-848 or share group; None of any other generation."""
         return self.detail if isinstance(self.detail, EpochDetail) else None
 
     @property
     def streams(
         self,
-    ) -> Annotated[StreamsDetail | None, Key("Of Streams groups alone.", before="downtime", optional=True)]:
+    ) -> Annotated[StreamsDetail | None, Says("Of Streams groups alone.", before="downtime", optional=True)]:
         """Tasks of a Streams group of either protocol; None of any other generation."""
         if isinstance(self.detail, StreamsDetail):
             return self.detail
@@ -242,7 +242,7 @@ class Aftermath:
     epoch: Annotated[EpochDetail | None, OPTIONAL] = None
 
     @property
-    def settled(self) -> Annotated[bool, Key(before="epoch")]:
+    def settled(self) -> Annotated[bool, Says(before="epoch")]:
         """Nothing more will come."""
         return True
 
@@ -257,10 +257,10 @@ class Aftermath:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class NewestStatus:
     state: str
     worker: str | None
-    generation: Annotated[int | None, Key("Of the worker that wrote it.")]
+    generation: Annotated[int | None, Says("Of the worker that wrote it.")]
     at_ms: int | None
 
 
@@ -275,25 +275,25 @@ class JobState:
 
     cluster: str
     group: str
-    job: Annotated[Subject, Key(name="subject")]
-    incarnation: Annotated[int, Key(LIFE)]
-    generation: Annotated[int, Key("The group's generation at which it stands so.")]
-    assigned: Annotated[tuple[str, ...], Key("Workers that have it by the group's records.")]
+    job: Annotated[Subject, Says(name="subject")]
+    incarnation: Annotated[int, Says(LIFE)]
+    generation: Annotated[int, Says("The group's generation at which it stands so.")]
+    assigned: Annotated[tuple[str, ...], Says("Workers that have it by the group's records.")]
     expected: Annotated[
         str | None,
-        Key("Who should have it by the recomputed assignment; null when nobody should, or if that is not known."),
+        Says("Who should have it by the recomputed assignment; null when nobody should, or if that is not known."),
     ]
-    judged: Annotated[bool, Key("Whether it is known who should have it.")]
+    judged: Annotated[bool, Says("Whether it is known who should have it.")]
     state: Annotated[str | None, HIDDEN]
     running: Annotated[str | None, HIDDEN]
     running_generation: Annotated[int | None, HIDDEN]
     running_at_ms: Annotated[int | None, HIDDEN]
-    since_ms: Annotated[int, Key("Since when the same workers have it.")]
-    agreement: Annotated[str, Key("What the three ways come to.", words=AGREEMENTS)]
+    since_ms: Annotated[int, Says("Since when the same workers have it.")]
+    agreement: Annotated[str, Says("What the three ways come to.", words=AGREEMENTS)]
     gone: Annotated[bool, HIDDEN] = False
     sampled: Annotated[
         bool,
-        Key(
+        Says(
             "The group is polled, not read: `generation` counts the assignments that were seen; that of `running` is"
             " the worker's own. Absent where the group is read.",
             optional=True,
@@ -303,11 +303,11 @@ class JobState:
     @property
     def status(
         self,
-    ) -> Annotated[Status | None, Key("What the status topic says.", name="running", before="since_ms")]:
+    ) -> Annotated[NewestStatus | None, Says("What the status topic says.", name="running", before="since_ms")]:
         """The newest status, None where there is none."""
         if self.state is None:
             return None
-        return Status(self.state, self.running, self.running_generation, self.running_at_ms)
+        return NewestStatus(self.state, self.running, self.running_generation, self.running_at_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -333,12 +333,12 @@ class MemberLag:
     """How far one member has come with what it holds."""
 
     member: str
-    partitions: Annotated[int, Key(least=0)]
-    advancing: Annotated[int, Key("With something to read, and seen to move a short time ago.", least=0)]
-    caught_up: Annotated[int, Key(least=0)]
-    standing: Annotated[int, Key("With something to read, and not seen to move.", least=0)]
-    unknown: Annotated[int, Key("No offset is known.", least=0)]
-    lag: Annotated[int, Key("Records that it has yet to read, of partitions that are known.", least=0)]
+    partitions: Annotated[int, Says(least=0)]
+    advancing: Annotated[int, Says("With something to read, and seen to move a short time ago.", least=0)]
+    caught_up: Annotated[int, Says(least=0)]
+    standing: Annotated[int, Says("With something to read, and not seen to move.", least=0)]
+    unknown: Annotated[int, Says("No offset is known.", least=0)]
+    lag: Annotated[int, Says("Records that it has yet to read, of partitions that are known.", least=0)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -351,8 +351,8 @@ class GroupProgress:
     cluster: str
     group: str
     generation: int
-    asked_ms: Annotated[int, Key("When the brokers were asked, by the monitor's clock.")]
-    answered_ms: Annotated[int, Key("When they had answered.")]
+    asked_ms: Annotated[int, Says("When the brokers were asked, by the monitor's clock.")]
+    answered_ms: Annotated[int, Says("When they had answered.")]
     members: tuple[MemberLag, ...]
 
 
@@ -361,9 +361,9 @@ class UndecodableRecord:
     KIND: ClassVar[str] = "undecodable"
 
     cluster: str
-    source: Annotated[Source, Key("The record.")]
+    source: Annotated[Source, Says("The record.")]
     reason: str
-    size_bytes: Annotated[int, Key("Size of the record's value.", name="bytes")]
+    size_bytes: Annotated[int, Says("Size of the record's value.", name="bytes")]
     sample: Annotated[str, HIDDEN] = ""
 
 
@@ -374,8 +374,8 @@ class GapRecord:
     cluster: str
     topic: str
     partition: int
-    from_offset: Annotated[int, Key("The first offset that was gone.")]
-    to_offset: Annotated[int, Key("Behind the last one; equal to the first where nobody knows how much was lost.")]
+    from_offset: Annotated[int, Says("The first offset that was gone.")]
+    to_offset: Annotated[int, Says("Behind the last one; equal to the first where nobody knows how much was lost.")]
     reason: str
 
 

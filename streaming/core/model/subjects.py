@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rebalance_monitor.streaming.core.model.published import Key
+from rebalance_monitor.streaming.core.model.published import Says
 
 SUBJECTS = ("worker", "member", "connector", "task", "topic", "partition", "group")
 
@@ -22,7 +22,7 @@ class Subject:
     A connector or task is one everywhere outside Connect's bytes: `Subject("task", "orders-3")`.
     """
 
-    type: Annotated[str, Key(words=SUBJECTS)]
+    type: Annotated[str, Says(words=SUBJECTS)]
     id: str
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rebalance_monitor.streaming.core.model.published import DEFS, schema_name, schemas
-from rebalance_monitor.streaming.core.tables import TABLES, Column, Table
+from rebalance_monitor.streaming.core.tables import TABLES, Column, PublishedTable
 
 COLUMNS = [
     pytest.param(table, column, id=f"{table.name}.{column.name}") for table in TABLES for column in table.columns
@@ -14,12 +14,12 @@ TYPES = {"integer": {"int4", "int8"}, "string": {"text"}, "boolean": {"bool"}, "
 
 
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
-def test_a_column_says_what_it_means(table: Table, column: Column) -> None:
+def test_a_column_says_what_it_means(table: PublishedTable, column: Column) -> None:
     assert table.meaning(column).endswith((".", "…"))
 
 
 @pytest.mark.parametrize(("table", "column"), COLUMNS)
-def test_a_column_has_the_type_of_its_key(table: Table, column: Column) -> None:
+def test_a_column_has_the_type_of_its_key(table: PublishedTable, column: Column) -> None:
     if table.of is None or column.place is None:
         return
     found = schemas([table.of])
