@@ -2,9 +2,9 @@
 
 A field's name and type are its key and its schema. What they do not say, a `Says` beside the type does:
 
-    at_ms: int                                                     "at_ms": 5   {"type": "integer"}
+    at_ms: int                                                      "at_ms": 5   {"type": "integer"}
     size_bytes: Annotated[int, Says("Of a value.", name="bytes")]   "bytes": 5   … "description": "Of a value."
-    sample: Annotated[str, HIDDEN] = ""                            no key
+    sample: Annotated[str, HIDDEN] = ""                             no key
     sampled: Annotated[bool, Says(optional=True)] = False           no key, or true
 
 A property whose type has a `Says` is a key too. A class with a `KIND` begins with it, and its schema has that name; a
