@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.incidents import grouping
 from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, heard
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
-from rebalance_monitor.streaming.core.model.objects import as_object
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Aftermath, AlertSeverity, Generation, Incident, Part, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
