@@ -7,13 +7,14 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNN
 from rebalance_monitor.streaming.core.connect.rules.sinks import consumed_twice
 from rebalance_monitor.streaming.core.consumer.laws import ConsumerLaw
 from rebalance_monitor.streaming.core.consumer.lifecycle import ConsumerLifecycle
-from rebalance_monitor.streaming.core.epochs.lifecycle import EpochsLifecycle
 from rebalance_monitor.streaming.core.fold import fold, isolation, routing
 from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.reading import decoding
-from rebalance_monitor.streaming.core.share.lifecycle import ShareLifecycle
 from rebalance_monitor.streaming.core.streams.lifecycle import StreamsLifecycle
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
+from rebalance_monitor.streaming.core.targets import kinds
+from rebalance_monitor.streaming.core.targets.counted import CountedLifecycle
+from rebalance_monitor.streaming.core.targets.lifecycle import TargetsLifecycle
 
 
 def registry(plug_ins: PlugIns = NO_PLUG_INS) -> Registry:
@@ -23,8 +24,8 @@ def registry(plug_ins: PlugIns = NO_PLUG_INS) -> Registry:
             ConnectLifecycle(),
             StreamsLifecycle(plug_ins),
             ConsumerLifecycle(laws=(ConsumerLaw(RUNNING_TWICE, consumed_twice),)),  # a sink's tasks are consumers
-            ShareLifecycle(),
-            EpochsLifecycle(),
+            *(TargetsLifecycle(kind) for kind in (kinds.SHARE, kinds.CONSUMER, kinds.STREAMS)),
+            CountedLifecycle(),
         )
     )
 

@@ -8,27 +8,21 @@ explanation; if not, nobody knows why.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.reasons import SUBSCRIPTION_ASSUMED, SUBSCRIPTION_MISSING
-from rebalance_monitor.streaming.core.targets.verdict import not_judged
-
-G = TypeVar("G", bound=TargetGroup)
+from rebalance_monitor.streaming.core.targets.reasons import SUBSCRIPTION_ASSUMED, SUBSCRIPTION_MISSING, not_judged
+from rebalance_monitor.streaming.core.targets.units import partitions_in
 
 Names = tuple[str, ...]
 
 
-def judged(
-    computed: Computed[G], known: Names, history: TopicHistory, judge: Callable[[Computed[G]], Verdict]
-) -> Verdict:
-    """The verdict on a target of a group in which subscriptions are missing; `known`: what the other members subscribe
-    to; `judge` gives the verdict where none is missing."""
+def judged(computed: Computed, history: TopicHistory, judge: Callable[[Computed], Verdict]) -> Verdict:
+    """The verdict on a target of a group in which subscriptions are missing; `judge` gives the verdict where none is
+    missing."""
     assignor = None
-    for names in _choices(computed, known, history):
+    for names in _choices(computed, history):
         members = {
             name: member.subscribing(names[name]) if name in names else member
             for name, member in computed.after.members.items()
@@ -40,13 +34,15 @@ def judged(
     return not_judged(assignor, SUBSCRIPTION_MISSING)
 
 
-def _choices(computed: Computed[G], known: Names, history: TopicHistory) -> Iterator[Mapping[str, Names]]:
+def _choices(computed: Computed, history: TopicHistory) -> Iterator[Mapping[str, Names]]:
     """What the members may subscribe to whose subscription is missing: all to everything that anybody reads, or each to
     the topics of its targets, the one before and the new one."""
     group, told = computed.after, computed.after.names()
-    topics = {name: {topic for topic, _ in member.wanted()} for name, member in group.members.items()}
-    for name, member in computed.before.members.items():
-        topics.setdefault(name, set()).update(topic for topic, _ in member.wanted())
+    known = tuple(dict.fromkeys(name for one in group.members.values() for name in group.names_of(one)))
+    topics: dict[str, set[bytes]] = {}
+    for members in (group.members, computed.before.members):
+        for name, member in members.items():
+            topics.setdefault(name, set()).update(topic for topic, _ in partitions_in(member.wanted()))
     named = {topic: told.get(topic) or history.name_of(topic) for of in topics.values() for topic in of}
     names = {topic: name for topic, name in named.items() if name is not None}
     if len(names) < len(named):

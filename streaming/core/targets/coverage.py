@@ -6,19 +6,20 @@ targets nor subscriptions, so the answer for the one before holds for them, too.
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
 
-B = TypeVar("B")
+from rebalance_monitor.streaming.core.targets.breaches import Breach
 
 
-class Coverage(Generic[B]):
+class Coverage:
     """The answers for one set of targets and subscriptions."""
 
     def __init__(self) -> None:
         self._turns_ms: Sequence[int] | None = None
-        self._found: dict[int, list[B]] = {}
+        self._found: dict[int, list[Breach]] = {}
 
-    def lacking(self, at_ms: int, turns_ms: Callable[[], Sequence[int]], work_out: Callable[[], list[B]]) -> list[B]:
+    def lacking(
+        self, at_ms: int, turns_ms: Callable[[], Sequence[int]], work_out: Callable[[], list[Breach]]
+    ) -> list[Breach]:
         """What is lacking at this time. `turns_ms`: the times in order from which on other topics are known; `work_out`
         gives the answer of this time."""
         if self._turns_ms is None:

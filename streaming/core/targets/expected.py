@@ -1,19 +1,28 @@
-"""A recorded target beside the one that the broker's assignor computes.
+"""The targets that the coordinator should have computed, from the records before them, beside the recorded ones.
 
-The coordinator's own order of members whose ids share a hash bucket is not in the records. Any of them counts.
+The assignor runs where the log is written: members, subscriptions and previous targets are all in the records. Only the
+partition counts are not (since 4.1), so they come in as `topics`. The coordinator's own order of members whose ids
+share a hash bucket is not in the records, either. Any of them counts.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from enum import Enum, auto
 from itertools import islice
+from typing import TypeAlias
 
-from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerResult, Outcome, member_orders
-from rebalance_monitor.streaming.core.targets.group import TopicPartition
+from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, BrokerResult, Outcome, member_orders
+from rebalance_monitor.schemas.group_values import Target
+from rebalance_monitor.streaming.core.targets.operation import Computed
+from rebalance_monitor.streaming.core.targets.topics import Topics
+from rebalance_monitor.streaming.core.targets.units import TopicPartition
 
 _MOST_ORDERS = 720
 _MOST_WORK = 100_000
 """Members and partitions of all orders together that are tried for one target: large groups get fewer."""
+
+Assign: TypeAlias = Callable[[BrokerGroup], Outcome]
+"""An assignor of one release on one Java."""
 
 
 class Comparison(Enum):
@@ -27,17 +36,37 @@ class Comparison(Enum):
     """The assignor throws on this input, or there is none."""
 
 
-def orders_to_try(size: int) -> int:
-    """How many orders of members are tried where one computation is of this size: members and what they share out."""
-    return min(_MOST_ORDERS, max(1, _MOST_WORK // max(1, size)))
+def assignor_input(computed: Computed, topics: Topics) -> BrokerGroup | None:
+    """What the assignor was given; None if a member's subscription is not known."""
+    members = []
+    for name, member in computed.after.members.items():
+        if member.metadata is None:
+            return None
+        known = computed.before.members.get(name)
+        earlier = known.target.partitions if known is not None and isinstance(known.target, Target) else ()
+        members.append(
+            BrokerMember(
+                id=name,
+                names=computed.after.names_of(member),
+                previous=tuple((one.topic, one.numbers) for one in earlier),
+                instance_id=member.instance_id,
+                rack=member.metadata.rack,
+            )
+        )
+    return BrokerGroup(members=tuple(members), topics=topics)
+
+
+def explained(computed: Computed, topics: Topics, assign: Assign, *, assumptions: int = 1) -> Comparison:
+    """Whether the assignor computes the target from these topics, which is one of so many assumptions."""
+    group = assignor_input(computed, topics)
+    if group is None:
+        return Comparison.FAILED
+    wanted = {name: member.wanted() for name, member in computed.after.members.items()}
+    return compared(group, wanted, assign, assumptions=assumptions)
 
 
 def compared(
-    group: BrokerGroup,
-    wanted: Mapping[str, frozenset[object]],
-    assign: Callable[[BrokerGroup], Outcome],
-    *,
-    assumptions: int = 1,
+    group: BrokerGroup, wanted: Mapping[str, frozenset[object]], assign: Assign, *, assumptions: int = 1
 ) -> Comparison:
     """Whether the assignor gives each member of the group what it was given (`wanted`); under one of so many
     assumptions, which share what may be tried."""
@@ -55,6 +84,11 @@ def compared(
     if unsure or next(orders, None) is not None:
         return Comparison.UNSURE
     return Comparison.OTHER if ran else Comparison.FAILED
+
+
+def orders_to_try(size: int) -> int:
+    """How many orders of members are tried where one computation is of this size: members and what they share out."""
+    return min(_MOST_ORDERS, max(1, _MOST_WORK // max(1, size)))
 
 
 def flat_target(result: BrokerResult, member: str) -> frozenset[TopicPartition]:

@@ -1,108 +1,62 @@
-"""A group that has targets, and one member of it, as far as all protocols agree on them.
+"""A group that has targets, built from its records, whatever its protocol (types 3 to 8 and 16; 9 to 15; 17 to 23).
 
-group epoch 3, assignment epoch 2      a target is due
-group epoch 3, assignment epoch 3      every member is to move to it
+    group epoch 3, assignment epoch 2      a target is due
+    group epoch 3, assignment epoch 3      every member is to move to it
+
+Every key stands for itself: the last value wins, a tombstone deletes. Nothing rests on the order of tombstones, because
+compaction removes keys one by one. A tombstone of the group epoch ends the group; what is left of it is garbage.
+
+    3 epoch 2 | 5 m1 | 7 m1 {t-0} | 6 epoch 2 | 8 m1 epoch 2 STABLE {t-0}
+    -> group epoch 2, assignment epoch 2, m1: target {t-0}, holds {t-0} at epoch 2
+
+The records of a Streams group (KIP-1071) say the same of tasks in a role, and once what the topology is. In a share
+group (KIP-932) the coordinator assigns a partition, since 4.1, only once its share state was initialized, and writes
+down which are, with the names of their topics.
+
+    11 epoch 1 | 13 m1 {} | 12 epoch 1 | 14 m1 epoch 1 {} | 15 t-0 initializing
+    15 t-0 initialized
+    11 epoch 2 | 13 m1 {t-0} | 12 epoch 2 | 14 m1 epoch 2 {t-0}
+
+Source: docs/protocol/coordinator-log.md, sections 3, 6 and 7.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self, TypeAlias, TypeVar, assert_never
 
-from rebalance_monitor.schemas.group_records import GroupRecord
-from rebalance_monitor.schemas.group_values import Current, MemberState, PartitionMetadata, Partitions
-from rebalance_monitor.schemas.streams_values import StreamsCurrent
-from rebalance_monitor.streaming.core.targets.stated import StatedPart
-
-TopicPartition: TypeAlias = tuple[bytes, int]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetMember(ABC):
-    """What the records say of one member: how it joined (`metadata`), what it holds (`current`), and times in ms.
-
-    `epoch_since_ms`: since when it is at its epoch and in its state, with the same to give up; `heard_ms`: its last
-    record of what it holds; both count only time that has surely passed, and the group's `ahead_ms` is to be added.
-    `wrote_ms`: the time of that record.
-    """
-
-    metadata: object = None
-    current: Current | StreamsCurrent | None = None
-    epoch_since_ms: int | None = None
-    heard_ms: int | None = None
-    wrote_ms: int | None = None
-
-    @abstractmethod
-    def assigned(self) -> frozenset[object]:
-        """What it may use."""
-
-    @abstractmethod
-    def pending(self) -> frozenset[object]:
-        """What it has to give up and may still use."""
-
-    @abstractmethod
-    def wanted(self) -> frozenset[Any]:
-        """Its target."""
-
-    @abstractmethod
-    def subscribing(self, names: tuple[str, ...]) -> Self:
-        """The member as if it had joined with these names of topics, and nothing else to say."""
-
-    @abstractmethod
-    def without(self, part: StatedPart) -> Self:
-        """The member after the tombstone of one of its records."""
-
-    @property
-    def state(self) -> MemberState | None:
-        """Its state; None where no record says what it holds, or with a state that is not known."""
-        return self.current.state if self.current is not None and isinstance(self.current.state, MemberState) else None
-
-    @property
-    def epoch(self) -> int | None:
-        return None if self.current is None else self.current.epoch
-
-    @property
-    def previous_ahead(self) -> bool:
-        """Whether its record states a previous epoch above its own. That of a static member that is away does."""
-        return self.current is not None and 0 <= self.current.epoch < self.current.previous_epoch
-
-    def fell(self, before: Self) -> int | None:
-        """The epoch that it was at before, if it went back since. A static member that is away states the epoch before
-        its last."""
-        if self.epoch is None or self.epoch < 0 or before.current is None:
-            return None
-        known = before.current.epoch if before.current.epoch >= 0 else before.current.previous_epoch
-        return known if self.epoch < known else None
-
-    def moved(self, current: Current | StreamsCurrent, at_ms: int, ahead_ms: int) -> Self:
-        """The member by its newest record of what it holds, in a group with this `ahead_ms`. Its time-out goes on only
-        while it is where it was: with other things to give up, the coordinator begins it anew."""
-        after = replace(self, current=current, heard_ms=at_ms - ahead_ms, wrote_ms=at_ms)
-        before = self.current
-        same = before is not None and (before.epoch, before.state) == (current.epoch, current.state)
-        if same and self.pending() == after.pending():
-            return after
-        return replace(after, epoch_since_ms=at_ms - ahead_ms)
-
-    def without_current(self) -> Self:
-        """The member after the tombstone of that record."""
-        return replace(self, current=None, epoch_since_ms=None, heard_ms=None, wrote_ms=None)
-
-    def shifted(self, by_ms: int) -> Self:
-        """The same by a clock that is so far ahead; the time of a record stays."""
-        return replace(self, epoch_since_ms=later(self.epoch_since_ms, by_ms), heard_ms=later(self.heard_ms, by_ms))
+from rebalance_monitor.schemas.group_records import GroupRecord, Value
+from rebalance_monitor.schemas.group_values import (
+    AssignmentEpoch,
+    ConsumerMember,
+    GroupEpoch,
+    MemberState,
+    PartitionMetadata,
+    ResolvedRegex,
+    ShareMember,
+    ShareStates,
+)
+from rebalance_monitor.schemas.streams_values import StreamsEpoch, Topology
+from rebalance_monitor.streaming.core.targets.member import TargetMember, later
+from rebalance_monitor.streaming.core.targets.stated import OF_MEMBERS, StatedPart
+from rebalance_monitor.streaming.core.targets.units import TopicPartition, partitions_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetGroup(ABC):
+class TargetGroup:
     """Epochs and members of one group.
 
     `epoch` is None before the first record of it and after its tombstone; `epoch_ms`: its time;
-    `needed_ms`: the time of the first epoch that has no target yet, or had none before the newest target;
+    `needed_ms`: the time of the first epoch that has no target yet, or had none before the newest target; `dated`: the
+    newest target says when it was computed (4.3);
     `metadata_hash`: that of the subscribed topics as of the epoch (4.1); `topics`: what the coordinator wrote down of
     them (4.0). `ahead_ms`: by how much the times since when members are where they are have to be moved on: time that
     passed by the coordinator's clock alone, and is not counted. They are moved when the group is stored, not for every
-    record."""
+    record.
+
+    Of a consumer group: topics that regular expressions stand for. Of a Streams group: `topology`; `validated`: the
+    topology epoch for which the coordinator found all topics, and `configs` of the last assignment, both None up to 4.1
+    and where no record states them. Of a share group: which partitions have share state (`states`); `anew`: a partition
+    got it since the newest target.
+    """
 
     epoch: int | None = None
     epoch_ms: int | None = None
@@ -110,37 +64,63 @@ class TargetGroup(ABC):
     metadata_hash: int | None = None
     assignment_epoch: int | None = None
     assignment_ms: int | None = None
+    dated: bool = False
     ahead_ms: int = 0
     topics: PartitionMetadata | None = None
     members: Mapping[str, TargetMember] = field(default_factory=dict)
-
-    @staticmethod
-    @abstractmethod
-    def parts() -> Mapping[int, StatedPart]:
-        """What the records of such a group state, by their types."""
-
-    @abstractmethod
-    def take(self, record: GroupRecord, at_ms: int) -> Self:
-        """The group after one record; records of other kinds of groups change nothing."""
+    regexes: Mapping[str, ResolvedRegex] = field(default_factory=dict)
+    topology: Topology | None = None
+    validated: int | None = None
+    configs: tuple[tuple[str, str], ...] | None = None
+    states: ShareStates | None = None
+    anew: bool = False
 
     @property
     def behind(self) -> bool:
         """Whether a new target is needed and not computed yet."""
         return self.epoch is not None and self.epoch != self.assignment_epoch
 
-    def raised(self, epoch: int, at_ms: int) -> Self:
-        """The group at this epoch; a record that repeats it changes nothing."""
-        if epoch == self.epoch:
-            return self
-        return replace(self, epoch=epoch, epoch_ms=at_ms, needed_ms=self.needed_ms if self.behind else at_ms)
+    @property
+    def topics_there(self) -> bool | None:
+        """Whether the coordinator had found all topics of a Streams group's topology when it raised the epoch; None
+        where the record does not tell (4.1). While it has not, nobody is given a task."""
+        return None if self.configs is None and self.validated is None else self.validated is not None
 
-    def computed(self, epoch: int, at_ms: int) -> Self:
-        """The group with a target of this epoch."""
-        return replace(self, assignment_epoch=epoch, assignment_ms=at_ms)
+    @property
+    def subscribed(self) -> tuple[str, ...]:
+        """All names that members subscribe to."""
+        return tuple(sorted({name for member in self.members.values() for name in self.names_of(member)}))
+
+    @property
+    def wanted(self) -> frozenset[TopicPartition]:
+        """Partitions that stand in any target."""
+        return frozenset[TopicPartition]().union(*(partitions_in(one.wanted()) for one in self.members.values()))
+
+    def initialized(self) -> dict[bytes, frozenset[int]]:
+        """Partitions that have share state, by topic id."""
+        return {} if self.states is None else {one.topic: frozenset(one.numbers) for one in self.states.initialized}
 
     def names(self) -> dict[bytes, str]:
         """Names of topics that the records tell, by id."""
-        return {} if self.topics is None else {one.topic: one.name for one in self.topics.topics}
+        told = {} if self.topics is None else {one.topic: one.name for one in self.topics.topics}
+        if self.states is not None:
+            told |= {one.topic: one.name for one in self.states.deleting}
+            told |= {one.topic: one.name for one in (*self.states.initializing, *self.states.initialized)}
+        return told
+
+    def names_of(self, member: TargetMember) -> tuple[str, ...]:
+        """Topic names that a member subscribes to: its own, then those of its regular expression. The members of a
+        Streams group subscribe to none by themselves."""
+        if not isinstance(member.metadata, ConsumerMember | ShareMember):
+            return ()
+        resolved = self.regexes.get(_regex_of(member) or "")
+        return tuple(dict.fromkeys((*member.metadata.names, *(resolved.topics if resolved is not None else ()))))
+
+    def unresolved(self, member: TargetMember) -> bool:
+        """Whether nobody has found yet which topics fit the regular expression of a member. With a new one it has none
+        at first, and gives up what it holds before the group gets another epoch."""
+        regex = _regex_of(member)
+        return bool(regex) and regex not in self.regexes
 
     def arrived(self, member: TargetMember) -> bool:
         """Whether a member holds the newest target."""
@@ -155,7 +135,22 @@ class TargetGroup(ABC):
             return None
         return max(member.heard_ms, self.assignment_ms - self.ahead_ms)
 
-    def shifted(self, by_ms: int) -> Self:
+    def take(self, part: StatedPart, record: GroupRecord, at_ms: int) -> "TargetGroup":
+        """The group after one record, which states this part of it."""
+        name = record.member or ""
+        if record.value is None:
+            return self._without(part, name)
+        if part in OF_MEMBERS:
+            return self._told(name, self.members.get(name, TargetMember()).said(record.value, at_ms, self.ahead_ms))
+        return self._stated(record.value, name, at_ms)
+
+    def raised(self, epoch: int, at_ms: int) -> "TargetGroup":
+        """The group at this epoch; a record that repeats it changes nothing."""
+        if epoch == self.epoch:
+            return self
+        return replace(self, epoch=epoch, epoch_ms=at_ms, needed_ms=self.needed_ms if self.behind else at_ms)
+
+    def shifted(self, by_ms: int) -> "TargetGroup":
         """The same by a clock that is so far ahead."""
         return replace(
             self,
@@ -164,55 +159,69 @@ class TargetGroup(ABC):
             ahead_ms=self.ahead_ms + by_ms,
         )
 
-    def settled(self) -> Self:
+    def settled(self) -> "TargetGroup":
         """The same with the members' times moved on."""
         if not self.ahead_ms:
             return self
         members = {name: member.shifted(self.ahead_ms) for name, member in self.members.items()}
         return replace(self, ahead_ms=0, members=members)
 
-    def told(self, name: str, member: TargetMember) -> Self:
-        """The group with what a record says of a member."""
+    def among(self, names: Collection[str]) -> "TargetGroup":
+        """The group as if these were its only members, in their order."""
+        if len(names) < 2:
+            return replace(self, members={name: self.members[name] for name in names if name in self.members})
+        return replace(self, members={name: member for name, member in self.members.items() if name in names})
+
+    def _told(self, name: str, member: TargetMember) -> "TargetGroup":
         return replace(self, members={**self.members, name: member})
 
-    def without(self, part: StatedPart, name: str) -> Self:
-        """The group after the tombstone of a record of this part; `name`: the record's member. A member of whom nothing
-        is left is gone. What one protocol alone states is its own to take away."""
+    def _stated(self, value: Value, name: str, at_ms: int) -> "TargetGroup":
+        """After a record about itself; `name`: a regular expression."""
+        match value:
+            case GroupEpoch(epoch=epoch, metadata_hash=topics_hash):
+                return replace(self.raised(epoch, at_ms), metadata_hash=topics_hash)
+            case StreamsEpoch(epoch=epoch, metadata_hash=of_topics, validated_topology_epoch=valid, configs=configs):
+                return replace(self.raised(epoch, at_ms), metadata_hash=of_topics, validated=valid, configs=configs)
+            case AssignmentEpoch(epoch=epoch, at_ms=own_ms):
+                computed_ms = at_ms if own_ms is None else own_ms
+                dated = own_ms is not None
+                return replace(self, assignment_epoch=epoch, assignment_ms=computed_ms, dated=dated, anew=False)
+            case PartitionMetadata() as topics:
+                return replace(self, topics=topics)
+            case Topology() as topology:
+                return replace(self, topology=topology)
+            case ResolvedRegex() as resolved:
+                return replace(self, regexes={**self.regexes, name: resolved})
+            case ShareStates() as states:
+                after = replace(self, states=states)
+                return replace(after, anew=self.anew or bool(_with_state(after) - _with_state(self)))
+            case _:
+                return self
+
+    def _without(self, part: StatedPart, name: str) -> "TargetGroup":
+        """After the tombstone of a record of this part; `name`: the record's member, or a regular expression. A member
+        of whom nothing is left is gone."""
         match part:
             case StatedPart.EPOCH:
-                return type(self)()
+                return TargetGroup()
             case StatedPart.METADATA:
                 return replace(self, topics=None)
             case StatedPart.ASSIGNED:
                 return replace(self, assignment_epoch=None, assignment_ms=None)
+            case StatedPart.TOPOLOGY:
+                return replace(self, topology=None)
+            case StatedPart.SHARE_STATES:
+                return replace(self, states=None)
+            case StatedPart.REGEX:
+                return replace(self, regexes={regex: one for regex, one in self.regexes.items() if regex != name})
             case StatedPart.MEMBER | StatedPart.TARGET | StatedPart.CURRENT:
-                return self if name not in self.members else self._told_less(name, self.members[name].without(part))
-            case StatedPart.REGEX | StatedPart.TOPOLOGY | StatedPart.SHARE_STATES:
-                return self
-            case _:
-                assert_never(part)
-
-    def _told_less(self, name: str, member: TargetMember) -> Self:
-        return self.told(name, member) if member != type(member)() else among(self, self.members.keys() - {name})
+                left = self.members[name].without(part) if name in self.members else TargetMember()
+                return self._told(name, left) if left != TargetMember() else self.among(self.members.keys() - {name})
 
 
-G = TypeVar("G", bound=TargetGroup)
+def _regex_of(member: TargetMember) -> str | None:
+    return member.metadata.regex if isinstance(member.metadata, ConsumerMember) else None
 
 
-def among(group: G, names: Collection[str]) -> G:
-    """The group as if these were its only members, in their order."""
-    if len(names) < 2:
-        return replace(group, members={name: group.members[name] for name in names if name in group.members})
-    return replace(group, members={name: member for name, member in group.members.items() if name in names})
-
-
-def later(at_ms: int | None, by_ms: int) -> int | None:
-    """A time by a clock that is so far ahead."""
-    return None if at_ms is None else at_ms + by_ms
-
-
-def flat(partitions: Partitions) -> frozenset[TopicPartition]:
-    """Partitions without order."""
-    if not partitions:
-        return frozenset()
-    return frozenset((one.topic, number) for one in partitions for number in one.numbers)
+def _with_state(group: TargetGroup) -> frozenset[TopicPartition]:
+    return frozenset((topic, number) for topic, numbers in group.initialized().items() for number in numbers)

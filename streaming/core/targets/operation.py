@@ -4,8 +4,7 @@
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from dataclasses import dataclass, replace
 
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
@@ -16,29 +15,39 @@ from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.moment import records_of
-from rebalance_monitor.streaming.core.targets.stated import OF_MEMBERS, StatedPart
-
-G = TypeVar("G", bound=TargetGroup)
+from rebalance_monitor.streaming.core.targets.stated import OF_MEMBERS, Parts, StatedPart
 
 
 @dataclass(frozen=True, slots=True)
-class Computed(Generic[G]):
+class Computed:
     """A target that an operation brought: the group just before the records of members' targets, and just after the
     record of the target's epoch, which is the record number `at` of the operation."""
 
-    before: G
-    after: G
+    before: TargetGroup
+    after: TargetGroup
     at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Operation(Generic[G]):
-    """Rows of one moment, what they say, and the group before and after them. `changed`: members that may be others."""
+class Raised:
+    """A group epoch of a moment: the group at the epoch or target before it, or before the moment, and as this epoch
+    was written; its record is number `at` of the moment."""
 
+    before: TargetGroup
+    after: TargetGroup
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Rows of one moment, what they say, and the group before and after them. `parts`: what its records state;
+    `changed`: members that may be others."""
+
+    parts: Parts
     rows: Sequence[Row]
     records: Sequence[GroupRecord]
-    before: G
-    after: G
+    before: TargetGroup
+    after: TargetGroup
     changed: set[str]
 
     @property
@@ -51,9 +60,29 @@ class Operation(Generic[G]):
         """Its last record."""
         return LastRecord(source_of(self.rows[-1]), self.at_ms)
 
-    def targets(self) -> list[Computed[G]]:
+    def targets(self) -> list[Computed]:
         """The targets that it brings."""
-        return targets_of(self.before, self.records, self.at_ms)
+        return targets_of(self.parts, self.before, self.records, self.at_ms)
+
+    def raises(self) -> list[Raised]:
+        """The group epochs that it raises, in their order."""
+        if not any(self.epochs()):
+            return []
+        found = []
+        before = group = self.before
+        for at, record in enumerate(self.records):
+            part, earlier, name = self.parts.get(record.type), group.epoch, record.member or ""
+            if part is None:
+                continue
+            group = group.take(part, record, self.at_ms)
+            if part is StatedPart.EPOCH and group.epoch is not None and group.epoch != earlier:
+                found.append(Raised(before, group, at))
+            if part in (StatedPart.EPOCH, StatedPart.ASSIGNED):
+                before = group
+            elif part is StatedPart.CURRENT and record.value is not None and name in before.members:
+                # What members hold ends an operation, and asks for nothing.
+                before = replace(before, members={**before.members, name: group.members[name]})
+        return found
 
     def epochs(self) -> Iterator[tuple[Row, int]]:
         """The group epochs that it states, each with its row."""
@@ -63,8 +92,7 @@ class Operation(Generic[G]):
 
     def deleted(self, part: StatedPart) -> set[str]:
         """Whose records of this part were deleted within it; of the group's own parts, "" if they were."""
-        parts = self.before.parts()
-        return {one.member or "" for one in self.records if one.value is None and parts.get(one.type) is part}
+        return {one.member or "" for one in self.records if one.value is None and self.parts.get(one.type) is part}
 
     def raised(self) -> tuple[Evidence, ...]:
         """The record that raised the group epoch."""
@@ -74,7 +102,7 @@ class Operation(Generic[G]):
         """Who is in a group as its first epoch is written: others may join within the same moment."""
         group = self.before
         for record in self.records:
-            group = group.take(record, self.at_ms)
+            group = take_all(self.parts, group, (record,), self.at_ms)
             if group.epoch is not None:
                 break
         return group.members.keys()
@@ -102,24 +130,26 @@ class Operation(Generic[G]):
         return [name for name in self.changed if name in earlier.members and name not in self.after.members]
 
 
-def operation_of(rows: Sequence[Row], group: G) -> Operation[G]:
+def operation_of(parts: Parts, rows: Sequence[Row], group: TargetGroup) -> Operation:
     """What these rows of one moment make of a group."""
     records = records_of(rows)
-    return Operation(rows, records, group, take_all(group, records, rows[0].timestamp_ms), changed_by(records, group))
+    after = take_all(parts, group, records, rows[0].timestamp_ms)
+    return Operation(parts, rows, records, group, after, changed_by(parts, records, group))
 
 
-def take_all(group: G, records: Iterable[GroupRecord], at_ms: int) -> G:
+def take_all(parts: Parts, group: TargetGroup, records: Iterable[GroupRecord], at_ms: int) -> TargetGroup:
     """The group after all records of one moment."""
     for record in records:
-        group = group.take(record, at_ms)
+        part = parts.get(record.type)
+        group = group if part is None else group.take(part, record, at_ms)
     return group
 
 
-def changed_by(records: Iterable[GroupRecord], group: TargetGroup) -> set[str]:
+def changed_by(parts: Parts, records: Iterable[GroupRecord], group: TargetGroup) -> set[str]:
     """Members that may be others after these records, of those in the group before and of new ones."""
     changed: set[str] = set()
     for record in records:
-        part = group.parts().get(record.type)
+        part = parts.get(record.type)
         if part in OF_MEMBERS:
             changed.add(record.member or "")
         elif part is StatedPart.EPOCH and record.value is None:
@@ -127,7 +157,7 @@ def changed_by(records: Iterable[GroupRecord], group: TargetGroup) -> set[str]:
     return changed
 
 
-def targets_of(group: G, records: Sequence[GroupRecord], at_ms: int) -> list[Computed[G]]:
+def targets_of(parts: Parts, group: TargetGroup, records: Sequence[GroupRecord], at_ms: int) -> list[Computed]:
     """The targets that one moment brings to `group`; several batches may share a timestamp.
 
     A replaced static member is given its predecessor's target by records of their own; those of a computed target stand
@@ -136,8 +166,8 @@ def targets_of(group: G, records: Sequence[GroupRecord], at_ms: int) -> list[Com
     found = []
     before = group
     for at, record in enumerate(records):
-        part = group.parts().get(record.type)
-        group = group.take(record, at_ms)
+        part = parts.get(record.type)
+        group = group if part is None else group.take(part, record, at_ms)
         if part is StatedPart.TARGET:
             continue
         if part is StatedPart.ASSIGNED and record.value is not None:

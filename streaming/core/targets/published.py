@@ -1,96 +1,91 @@
-"""What a target is published with: partitions by name, and members' states in Kafka's words."""
+"""A target as it is published: members with what they have, should have and have yet to give up, and who waits."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 
-from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.published import diff_of
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail, MemberProgress
-from rebalance_monitor.streaming.core.model.results import (
-    Cause,
-    Change,
-    ConsumerShare,
-    Generation,
-    MemberResult,
-    Source,
-    Verdict,
-)
-from rebalance_monitor.streaming.core.targets.group import TargetGroup, TopicPartition
-
-NameOf = Callable[[bytes], str]
-"""The name of a topic by its id."""
-
-STATE_WORDS: Mapping[MemberState, str] = {
-    MemberState.STABLE: "STABLE",
-    MemberState.UNREVOKED: "UNREVOKED_PARTITIONS",
-    MemberState.UNRELEASED: "UNRELEASED_PARTITIONS",
-}
-UNKNOWN = "UNKNOWN"
-MOST_PARTITIONS = 50
-"""Partitions that are findings of one moment, at the most."""
-MOST_NAMED = 5
-
-
-def state_word(state: MemberState | None) -> str:
-    """The state of a member in Kafka's words."""
-    return UNKNOWN if state is None else STATE_WORDS[state]
-
-
-def detail_of(group: TargetGroup, kind: str, progress: Sequence[MemberProgress]) -> EpochDetail:
-    """How far the members are."""
-    return EpochDetail(
-        group_epoch=group.epoch,
-        needed_ms=group.needed_ms,
-        computed_ms=group.assignment_ms,
-        progress=tuple(progress),
-        kind=kind,
-    )
+from rebalance_monitor.streaming.core.model.results import Cause, Generation, MemberResult, Source, Verdict
+from rebalance_monitor.streaming.core.targets import tasks
+from rebalance_monitor.streaming.core.targets.chains import waiting_for
+from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.targets.kind import Kind
+from rebalance_monitor.streaming.core.targets.member import TargetMember
+from rebalance_monitor.streaming.core.targets.operation import Computed
+from rebalance_monitor.streaming.core.targets.shown import share_of, targets_by_name
+from rebalance_monitor.streaming.core.targets.tasks_published import Reads
+from rebalance_monitor.streaming.core.targets.topics import NameOf
 
 
 def generation_of(
+    kind: Kind,
     view: GroupView,
-    group: TargetGroup,
-    detail: EpochDetail,
+    target: Computed,
     *,
     source: Source,
     at_ms: int,
-    members: Sequence[MemberResult],
-    diff: Mapping[str, Change],
-    cause: tuple[Cause, ...],
     verdict: Verdict,
+    cause: tuple[Cause, ...],
+    left: Mapping[str, tuple[str, ...]],
+    name_of: NameOf,
 ) -> Generation:
-    """A target of the group."""
+    """A target. `left`: what members had, by name, that have gone since the target before."""
+    group = target.after
+    history = view.knowledge.topics
+    reads = tasks.reads(group, history, at_ms)
+    progress, streams = progress_of(kind, group), kind.detail(group, history, at_ms)
+    had = {**left, **targets_by_name(target.before, name_of)}
     return Generation(
         cluster=view.settings.name,
         group=view.group,
         incarnation=view.envelope.incarnation,
-        protocol_type=detail.kind,
+        protocol_type=kind.name,
         protocol=verdict.assignor,
         generation=group.assignment_epoch or 0,
         leader=None,
         at_ms=at_ms,
         state_ms=group.assignment_ms,
         source=source,
-        members=tuple(members),
-        diff=diff,
+        members=tuple(_member(kind, name, one, name_of, reads) for name, one in sorted(group.members.items())),
+        diff=diff_of(had, targets_by_name(group, name_of)),
         cause=cause,
         verdict=verdict,
-        detail=detail,
+        detail=replace(detail_of(kind, group), progress=progress, streams=streams),
         historic=view.envelope.historic,
     )
 
 
-def shown(partitions: frozenset[TopicPartition], name_of: NameOf) -> tuple[str, ...]:
-    """Partitions as `topic-number`, in order."""
-    return tuple(f"{topic}-{number}" for topic, number in share_of(partitions, name_of).partitions)
+def detail_of(kind: Kind, group: TargetGroup) -> EpochDetail:
+    """The times of a target."""
+    return EpochDetail(
+        group_epoch=group.epoch, needed_ms=group.needed_ms, computed_ms=group.assignment_ms, kind=kind.name
+    )
 
 
-def share_of(partitions: frozenset[TopicPartition], name_of: NameOf) -> ConsumerShare:
-    """Partitions by name, in order."""
-    names = {topic: name_of(topic) for topic, _ in partitions}
-    return ConsumerShare(tuple(sorted((names[topic], number) for topic, number in partitions)))
+def progress_of(kind: Kind, group: TargetGroup) -> tuple[MemberProgress, ...]:
+    """Each member on its way."""
+    waits = waiting_for(group)
+    return tuple(
+        MemberProgress(
+            member_id=name,
+            epoch=one.epoch,
+            state=kind.words.state(one.state),
+            waits_for=tuple(sorted(waits.get(name, ()))),
+        )
+        for name, one in sorted(group.members.items())
+    )
 
 
-def listed(names: Sequence[str]) -> str:
-    """The first of these names, and how many more there are."""
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more
+def _member(kind: Kind, member_id: str, member: TargetMember, name_of: NameOf, reads: Reads) -> MemberResult:
+    metadata, known = member.metadata, member.current is not None
+    return MemberResult(
+        member_id=member_id,
+        client_id="" if metadata is None else metadata.client_id,
+        client_host="" if metadata is None else metadata.client_host,
+        instance_id=member.instance_id,
+        worker=None,
+        assigned=share_of(member.wanted(), name_of, reads),
+        revoked=share_of(member.pending(), name_of, reads) if known and kind.exclusive else None,
+        owned=share_of(member.assigned(), name_of, reads) if known else None,
+    )

@@ -1,6 +1,7 @@
 """What may be behind a target of a group's coordinator, and why one cannot be judged, whatever the group's protocol."""
 
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 
 OTHER_TOPICS = Reason(
     ReasonKind.UNKNOWN_TOPICS, "the coordinator may have known other topics or partitions at that time"
@@ -33,3 +34,8 @@ CANNOT_RUN = Reason(ReasonKind.CANNOT_RUN, "the assignor of no release can be ru
 def other_release(assignor: str, era: str) -> Reason:
     """Only the assignor of other releases gives this target."""
     return Reason(ReasonKind.OTHER_RELEASE, f"{assignor} of the releases {era}")
+
+
+def not_judged(assignor: str | None, why: Reason) -> Verdict:
+    """Nothing can be told."""
+    return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=why)

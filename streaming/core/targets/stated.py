@@ -1,6 +1,8 @@
 """What of a group a record states, whatever the group's protocol."""
 
+from collections.abc import Mapping
 from enum import Enum, auto
+from typing import TypeAlias
 
 
 class StatedPart(Enum):
@@ -17,4 +19,6 @@ class StatedPart(Enum):
     SHARE_STATES = auto()
 
 
+Parts: TypeAlias = Mapping[int, StatedPart]
+"""What the records of one kind of group state, by their types; records of other types change nothing."""
 OF_MEMBERS = (StatedPart.MEMBER, StatedPart.TARGET, StatedPart.CURRENT)

@@ -15,29 +15,23 @@ T = TypeVar("T")
 
 
 class Times(Generic[T]):
-    """How many times each thing was added and not dropped. `several`: what was more than once."""
+    """How many times each thing is there. `several`: what is more than once."""
 
     def __init__(self) -> None:
         self._times: dict[T, int] = {}
         self.several: set[T] = set()
 
-    def add(self, things: Iterable[T]) -> None:
-        """Each of these once more."""
+    def count(self, things: Iterable[T], by: int) -> None:
+        """Each of these once more (1), or once less (-1)."""
         for thing in things:
-            times = self._times.get(thing, 0) + 1
-            self._times[thing] = times
-            if times > 1:
-                self.several.add(thing)
-
-    def drop(self, things: Iterable[T]) -> None:
-        """Each of these, which were added, once less."""
-        for thing in things:
-            times = self._times[thing] - 1
+            times = self._times.get(thing, 0) + by
             if times:
                 self._times[thing] = times
             else:
                 del self._times[thing]
-            if times == 1:
+            if times > 1:
+                self.several.add(thing)
+            else:
                 self.several.discard(thing)
 
     def __contains__(self, thing: object) -> bool:

@@ -11,116 +11,191 @@ costs its facts; a new target changes the frame, and all facts are worked out an
 The tally is no part of the state: who opens a stored group begins with a new one.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar
 
-from rebalance_monitor.streaming.core.targets.breaches import Deadline, TargetBreach
+from rebalance_monitor.schemas.group_values import MemberState
+from rebalance_monitor.streaming.core.targets import units
+from rebalance_monitor.streaming.core.targets.breaches import Breach, Deadline, Terms
 from rebalance_monitor.streaming.core.targets.coverage import Coverage
-from rebalance_monitor.streaming.core.targets.group import TargetGroup, among
+from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.targets.member import TargetMember
+from rebalance_monitor.streaming.core.targets.member_laws import asks_ms, breaches_of, deadline_of
 from rebalance_monitor.streaming.core.targets.sums import Dues, Times
+from rebalance_monitor.streaming.core.targets.units import ROLES, WARM_UP, HeldUnit, RoleTask, Units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TargetFacts:
-    """One member: whether it is known and at the newest target, what it should hold, the topics it subscribes to, and
-    when it breaks a law by itself."""
+class MemberFacts:
+    """One member: whether it is at the newest target, what it holds and should hold, the topics it subscribes to, what
+    it breaks by itself and when, and after how long it asks for a target."""
 
-    known: bool
+    member: TargetMember
     arrived: bool
-    wanted: frozenset[object]
+    held: Units
+    wanted: Units
     names: frozenset[str]
-    deadline: Deadline[TargetBreach] | None
+    breaches: tuple[Breach, ...]
+    deadline: Deadline | None
+    asks_ms: int | None
+
+    @property
+    def waits_since_ms(self) -> int | None:
+        """Since when a member waits for what others hold; None if it does not."""
+        member = self.member
+        return member.epoch_since_ms if member.state is MemberState.UNRELEASED and not member.away else None
+
+    def asked(self) -> object:
+        """What no target holds is another question where this is another."""
+        return self.wanted, self.names, self.member.metadata is None
 
 
-G = TypeVar("G", bound=TargetGroup)
-F = TypeVar("F", bound=TargetFacts)
-B = TypeVar("B", bound=TargetBreach)
+class Copies:
+    """Copies of tasks, in whatever role, by the process that has them."""
+
+    def __init__(self) -> None:
+        self._places, self._roles = Times[tuple[str, str, int]](), Times[tuple[str, RoleTask]]()
+
+    def count(self, process: str, some: Iterable[RoleTask], by: int) -> None:
+        """The process has these, too, or not any more."""
+        for role, name, number in some:
+            self._places.count([(process, name, number)], by)
+            self._roles.count([(process, (role, name, number))], by)
+
+    def together(self) -> Units:
+        """Tasks of which one process has two copies, in each role that it has them in."""
+        return frozenset(
+            (role, name, number)
+            for process, name, number in self._places.several
+            for role in ROLES
+            if (process, (role, name, number)) in self._roles
+        )
 
 
-class Tally(ABC, Generic[G, F, B]):
-    """A group with the facts of each member. `session_ms`: the broker's session time-out.
+class Tally:
+    """A group with the facts of each member, and the terms of its laws.
 
-    `names`: topics that members subscribe to; `unknown`: members without metadata; `late`: those that are not at the
-    newest target; `dues`: deadlines; `coverage`: what no target holds."""
+    `held` and `wanted`: what one member alone may hold; `warming`: tasks that are to warm up; `names`: topics that
+    members subscribe to; `timeouts` and `sessions`: the time-outs (ms) of members and of those that speak the classic
+    protocol; `asking`: after how long (ms) those that are there ask for a target; `unknown`: members without metadata;
+    `late`: those that are not at the newest target; `away`: static members that left for a while; `broken`: who breaks
+    a law by itself; `dues`: deadlines; `waits`: since when members wait; `coverage`: what no target holds."""
 
-    def __init__(self, group: G, session_ms: int) -> None:
-        self.group, self.session_ms = group, session_ms
+    def __init__(self, group: TargetGroup, terms: Terms) -> None:
+        self.group, self.terms = group, terms
+        self.held, self.wanted, self.warming = Times[HeldUnit](), Times[HeldUnit](), Times[RoleTask]()
+        self.copies_held, self.copies_wanted = Copies(), Copies()
         self.names = Times[str]()
-        self.unknown, self.late = set[str](), set[str]()
-        self.dues = Dues()
-        self.coverage = Coverage[B]()
-        self.facts: dict[str, F] = {}
+        self.timeouts, self.sessions, self.asking = Times[int](), Times[int](), Times[int]()
+        self.unknown, self.late, self.away = set[str](), set[str](), set[str]()
+        self.broken: dict[str, tuple[Breach, ...]] = {}
+        self.dues, self.waits = Dues(), Dues()
+        self.coverage = Coverage()
+        self.facts: dict[str, MemberFacts] = {}
         for name in group.members:
-            self.facts[name] = self.facts_of(name)
-            self.add(name, self.facts[name])
+            self._add(name)
 
-    @abstractmethod
-    def frame_of(self, group: G) -> object:
-        """What the facts of every member depend on."""
-
-    @abstractmethod
-    def facts_of(self, name: str) -> F:
-        """What is known of a member of the group in this frame."""
-
-    def add(self, name: str, facts: F) -> None:
-        """A member with these facts belongs to the sums."""
-        self.names.add(facts.names)
-        if not facts.known:
-            self.unknown.add(name)
-        if not facts.arrived:
-            self.late.add(name)
-        if facts.deadline is not None:
-            self.dues.add(facts.deadline.due_ms, name)
-
-    def drop(self, name: str, facts: F) -> None:
-        """It does not any more."""
-        self.names.drop(facts.names)
-        for names in (self.unknown, self.late):
-            names.discard(name)
-        if facts.deadline is not None:
-            self.dues.drop(facts.deadline.due_ms, name)
-
-    def after(self, group: G, changed: Iterable[str]) -> Self:
+    def after(self, group: TargetGroup, changed: Iterable[str]) -> "Tally":
         """The tally of a later state of the group, in which no other members changed, came or went. It may be this one,
         so nobody asks this one any more."""
-        if self.frame_of(group) != self.frame_of(self.group):
-            return type(self)(group, self.session_ms)
+        if _frame_of(group) != _frame_of(self.group):
+            return Tally(group, self.terms)
         self.group = group
         for name in changed:
             before = self.facts.pop(name, None)
-            after = self.facts_of(name) if name in group.members else None
             if before is not None:
-                self.drop(name, before)
-            if after is not None:
-                self.facts[name] = after
-                self.add(name, after)
-            if _asked(before) != _asked(after):
+                self._drop(name, before)
+            after = self._add(name) if name in group.members else None
+            if (before and before.asked()) != (after and after.asked()):
                 self.coverage = Coverage()
         return self
 
-    def without(self, names: Collection[str]) -> Self:
+    def without(self, names: Collection[str]) -> "Tally":
         """The tally of the group as if these were no members of it."""
         if not names:
             return self
-        return type(self)(among(self.group, self.group.members.keys() - names), self.session_ms)
+        return Tally(self.group.among(self.group.members.keys() - names), self.terms)
 
     @property
     def reached(self) -> bool:
-        """Whether every member that counts holds the newest target."""
-        return not self.late
+        """Whether every member that is there holds the newest target."""
+        return self.late <= self.away
 
     @property
     def converged(self) -> bool:
         """Whether no newer target is due either."""
         return not self.group.behind and self.reached
 
+    @property
+    def ready(self) -> bool:
+        """Whether the coordinator had found all topics of a Streams group's topology, and where its record does not
+        tell: whether anybody was given a task."""
+        if self.group.topics_there is not None:
+            return self.group.topics_there
+        return self.group.behind or any(facts.wanted for facts in self.facts.values())
+
     def places(self) -> dict[str, int]:
         """The place of each member in the group's order."""
         return {name: place for place, name in enumerate(self.group.members)}
 
+    def _add(self, name: str) -> MemberFacts:
+        """A member belongs to the sums."""
+        group, member = self.group, self.group.members[name]
+        facts = self.facts[name] = MemberFacts(
+            member=member,
+            arrived=group.arrived(member),
+            held=member.held(),
+            wanted=member.wanted(),
+            names=frozenset(group.names_of(member)),
+            breaches=tuple(breaches_of(group, name, member, self.terms.laws)),
+            deadline=deadline_of(group, name, member, self.terms),
+            asks_ms=asks_ms(member, self.terms.session_ms),
+        )
+        self._count(facts, 1)
+        if member.metadata is None:
+            self.unknown.add(name)
+        if not facts.arrived:
+            self.late.add(name)
+        if member.away:
+            self.away.add(name)
+        if facts.breaches:
+            self.broken[name] = facts.breaches
+        if facts.deadline is not None:
+            self.dues.add(facts.deadline.due_ms, name)
+        if facts.waits_since_ms is not None:
+            self.waits.add(facts.waits_since_ms, name)
+        return facts
 
-def _asked(facts: TargetFacts | None) -> object:
-    """What no target holds is another question where this is another."""
-    return None if facts is None else (facts.wanted, facts.names, facts.known)
+    def _drop(self, name: str, facts: MemberFacts) -> None:
+        """It does not any more."""
+        self._count(facts, -1)
+        for names in (self.unknown, self.late, self.away):
+            names.discard(name)
+        self.broken.pop(name, None)
+        if facts.deadline is not None:
+            self.dues.drop(facts.deadline.due_ms, name)
+        if facts.waits_since_ms is not None:
+            self.waits.drop(facts.waits_since_ms, name)
+
+    def _count(self, facts: MemberFacts, by: int) -> None:
+        member = facts.member
+        self.names.count(facts.names, by)
+        self.held.count(units.alone(facts.held), by)
+        self.wanted.count(units.alone(facts.wanted), by)
+        self.warming.count((task for task in units.tasks_in(facts.wanted) if task[0] == WARM_UP), by)
+        if member.process is not None:
+            self.copies_held.count(member.process, units.tasks_in(facts.held), by)
+            self.copies_wanted.count(member.process, units.tasks_in(facts.wanted), by)
+        if member.rebalance_timeout_ms is not None:
+            self.timeouts.count([member.rebalance_timeout_ms], by)
+        if member.classic is not None:
+            self.sessions.count([member.classic.session_timeout_ms], by)
+        if facts.asks_ms is not None:
+            self.asking.count([facts.asks_ms], by)
+
+
+def _frame_of(group: TargetGroup) -> object:
+    """What the facts of every member depend on: the epochs, what names stand for, and what there is to share out."""
+    computed_ms = None if group.assignment_ms is None else group.assignment_ms - group.ahead_ms
+    epochs = (group.epoch is None, group.assignment_epoch, computed_ms, group.behind)
+    return (epochs, group.regexes, group.topics, group.topology, group.metadata_hash, group.states)

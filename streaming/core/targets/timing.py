@@ -1,22 +1,23 @@
-"""What only time shows of a group that has targets: how long a broker waits, and since when a target lacks something.
+"""What only time shows of a group that has targets: when a law about time is broken, and what no target holds.
 
-That a target lacks a partition is no finding at first: the coordinator may learn of it later than a sample shows
-it. It is remembered since when (`uncovered_ms`), and told after the time-outs.
+A law about time has a deadline by the view alone (`laws.next_due_ms`), so nothing of it is stored but up to when
+deadlines were told (`fired_ms`). That a target lacks a partition is no finding at first: the coordinator may learn of
+it later than a sample shows it, or assigns it with the heartbeat after its share state was initialized. It is
+remembered since when (`uncovered_ms`), and told after the time-outs.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
-from typing import TypeVar
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.targets.group import later
+from rebalance_monitor.streaming.core.targets import laws
+from rebalance_monitor.streaming.core.targets.breaches import Breach
+from rebalance_monitor.streaming.core.targets.kind import Kind
+from rebalance_monitor.streaming.core.targets.member_laws import SESSION_MS
 from rebalance_monitor.streaming.core.targets.state import TargetsState
+from rebalance_monitor.streaming.core.targets.tally import Tally
 
-S = TypeVar("S", bound=TargetsState)
-
-SESSION_MS, SLACK_MS = 45_000, 5_000
-"""A broker's default for the session time-out, and what a busy machine adds."""
 COVERED_MS = 300_000
 """So long after the time-outs a partition that a sample shows may still be in no target."""
 
@@ -34,27 +35,28 @@ def shortest_session_ms(settings: ClusterSettings, group: str) -> int:
     return SESSION_MS if owner is None or owner.session_timeout_ms is None else owner.session_timeout_ms
 
 
-def due_ms(state: TargetsState, next_due: Callable[[int | None], int | None], uncovered_ms: int | None) -> int | None:
-    """When the next deadline passes that was not told yet; None while nothing is sure. `next_due`: the first time after
-    another, of all times if it is None, at which a law about time is broken; `uncovered_ms`: when a partition that no
-    target holds is told."""
+def due_ms(view: GroupView, state: TargetsState, tally: Tally) -> int | None:
+    """When the next deadline passes that was not told yet; None while nothing is sure."""
     if not state.sure:
         return None
-    fired_ms = state.fired_ms
+    uncovered_ms, fired_ms = _uncovered_due_ms(view, state, tally), state.fired_ms
     if uncovered_ms is not None and fired_ms is not None and uncovered_ms <= fired_ms:
         uncovered_ms = None
-    return min((one for one in (next_due(fired_ms), uncovered_ms) if one is not None), default=None)
+    times = (laws.next_due_ms(tally, fired_ms), uncovered_ms, state.missed.due_ms(view))
+    return min((one for one in times if one is not None), default=None)
 
 
-def uncovered_due_ms(view: GroupView, state: TargetsState, longest_ms: int = 0) -> int | None:
-    """When it is told that a target lacks a partition: the first time that is `longest_ms`, the session time-out and
-    `COVERED_MS` after it was seen."""
-    if state.uncovered_ms is None or state.view.behind:
-        return None
-    return state.uncovered_ms + longest_ms + silent_member_ms(view) + COVERED_MS
+def overdue(kind: Kind, view: GroupView, state: TargetsState, tally: Tally, at_ms: int) -> Iterator[Breach]:
+    """The laws about time that are broken at this time."""
+    yield from laws.overdue_findings(tally, at_ms)
+    uncovered_ms = _uncovered_due_ms(view, state, tally)
+    if uncovered_ms is not None and uncovered_ms <= at_ms:
+        yield from kind.lacking(view, tally, at_ms)
 
 
-def noted(before: TargetsState, state: S, at_ms: int, lacking: Callable[[], Collection[object]]) -> S:
+def noted(
+    before: TargetsState, state: TargetsState, at_ms: int, lacking: Callable[[], Collection[object]]
+) -> TargetsState:
     """The state after a closed moment, with what waits to be told: since when the newest target lacks what `lacking`
     gives. While a target is due nothing is known anew."""
     fired_ms = None if before.fired_ms is not None and at_ms < before.fired_ms else before.fired_ms
@@ -64,14 +66,9 @@ def noted(before: TargetsState, state: S, at_ms: int, lacking: Callable[[], Coll
     return replace(state, fired_ms=fired_ms, uncovered_ms=since_ms if lacking() else None)
 
 
-def shifted(state: S, by_ms: int) -> S:
-    """The same by a clock that is so far ahead."""
-    if not by_ms:
-        return state
-    fired_ms, uncovered_ms = later(state.fired_ms, by_ms), later(state.uncovered_ms, by_ms)
-    return replace(state, fired_ms=fired_ms, uncovered_ms=uncovered_ms, view=state.view.shifted(by_ms))
-
-
-def settled(state: S) -> S:
-    """The same with the members' times moved on, as it is stored."""
-    return replace(state, view=state.view.settled())
+def _uncovered_due_ms(view: GroupView, state: TargetsState, tally: Tally) -> int | None:
+    """When it is told that a target lacks a partition: the longest rebalance time-out, the session time-out and
+    `COVERED_MS` after it was seen."""
+    if state.uncovered_ms is None or state.view.behind:
+        return None
+    return state.uncovered_ms + max(tally.timeouts, default=0) + silent_member_ms(view) + COVERED_MS

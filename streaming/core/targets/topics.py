@@ -1,23 +1,26 @@
 """What the coordinator may have known of the topics: names, ids and partition counts.
 
 Records name topics by their ids. Up to 4.0 the coordinator writes what it knows of them (types 4 and 9); since 4.1
-names and counts come from samples of the cluster's topics. The coordinator learns of a change some time before or after
-a sample shows it, so around a record there are several views.
+names and counts come from samples of the cluster's topics, or of a share group from the partitions that have share
+state. The coordinator learns of a change some time before or after a sample shows it, so around a record there are
+several views.
 """
 
 import base64
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from rebalance_monitor.assignors.broker.model import BrokerTopic
-from rebalance_monitor.schemas.group_values import PartitionMetadata
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason
-from rebalance_monitor.streaming.core.targets.group import TargetGroup, TopicPartition
-from rebalance_monitor.streaming.core.targets.published import NameOf
+from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.targets.reasons import INFERRED, OTHER_TOPICS
+from rebalance_monitor.streaming.core.targets.units import TopicPartition
 
 Topics = Mapping[str, BrokerTopic]
+NameOf = Callable[[bytes], str]
+"""The name of a topic by its id."""
 
 DELAY_MS = 5_000
 """How much later than a sample, or earlier, the coordinator may have seen what it shows."""
@@ -47,16 +50,51 @@ def naming(history: TopicHistory, *groups: TargetGroup) -> NameOf:
     return name_of
 
 
-def recorded(told: PartitionMetadata | None) -> dict[str, BrokerTopic] | None:
-    """The topics as the coordinator wrote them down; None from 4.1 on."""
-    if told is None:
-        return None
+def known_topics(group: TargetGroup, history: TopicHistory, at_ms: int) -> Iterator[KnownTopics]:
+    """What the coordinator may have known, the likeliest first."""
+    names, told = group.subscribed, recorded(group)
+    if told is not None or not names:
+        yield KnownTopics(told or {})
+        if group.states is None:
+            return
+    views = list(sampled(history, names, at_ms))
+    for number, view in enumerate(views):
+        yield KnownTopics(view, None if told is None and number == 0 else OTHER_TOPICS)
+    # A topic that was deleted may still be in the last sample, or have share state, and one that was just made not yet
+    # be known to the broker.
+    for full in (*([] if told is None else [told]), *views):
+        left = {name: one for name, one in full.items() if one.id in {topic for topic, _ in group.wanted}}
+        if left != full:
+            yield KnownTopics(left, OTHER_TOPICS)
+    # Where samples show all that was given, a partition that nobody was given is none that does not exist.
+    if any(one.at_ms <= at_ms for one in history.moments(names)) and any(fits(group.wanted, one) for one in views):
+        return
+    alike = len({frozenset(group.names_of(one)) for one in group.members.values()}) <= 1
+    guessed = inferred(group.wanted, names) if told is None and alike else None
+    if guessed is not None:
+        yield KnownTopics(guessed, INFERRED)
+
+
+def recorded(group: TargetGroup) -> dict[str, BrokerTopic] | None:
+    """The topics as the coordinator wrote them down, or those with share state; None where it wrote neither."""
+    if group.topics is None:
+        return None if group.states is None or group.metadata_hash is None else dict(_with_state(group))
     return {
         one.name: BrokerTopic(
             id=one.topic, partitions=one.partitions, racks=tuple(frozenset(racks) for _, racks in sorted(one.racks))
         )
-        for one in told.topics
+        for one in group.topics.topics
     }
+
+
+def _with_state(group: TargetGroup) -> Iterator[tuple[str, BrokerTopic]]:
+    """Topics with share state. Of several with one name, all but one were deleted: targets hold the one that is left,
+    or none of them yet."""
+    given = {topic for topic, _ in group.wanted}
+    listed = () if group.states is None else group.states.initialized
+    for initialized in sorted(listed, key=lambda each: each.topic in given):
+        if initialized.numbers:
+            yield initialized.name, BrokerTopic(id=initialized.topic, partitions=max(initialized.numbers) + 1)
 
 
 def moments_around(history: TopicHistory, names: Sequence[str], at_ms: int) -> tuple[int, ...]:

@@ -7,18 +7,21 @@ everybody is known and at a target that breaks no law      nothing that it rests
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, assert_never
+from dataclasses import replace
+from typing import assert_never
 
 from rebalance_monitor.schemas.group_values import AssignmentEpoch
 from rebalance_monitor.schemas.streams_values import Topology
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Verdict
-from rebalance_monitor.streaming.core.targets.breaches import TargetBreach
+from rebalance_monitor.streaming.core.targets.breaches import Breach
+from rebalance_monitor.streaming.core.targets.findings import evaluated, findings_of
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.targets.kind import Kind
+from rebalance_monitor.streaming.core.targets.laws import state_findings
 from rebalance_monitor.streaming.core.targets.moment import holed
 from rebalance_monitor.streaming.core.targets.operation import Operation
 from rebalance_monitor.streaming.core.targets.reasons import (
@@ -26,13 +29,12 @@ from rebalance_monitor.streaming.core.targets.reasons import (
     MAYBE_MISSING,
     RECORDS_MISSING,
     SUBSCRIPTION_ASSUMED,
+    not_judged,
 )
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 from rebalance_monitor.streaming.core.targets.tally import Tally
-
-S = TypeVar("S", bound=TargetsState)
-T = TypeVar("T", bound=Tally[Any, Any, Any])
-B = TypeVar("B", bound=TargetBreach)
+from rebalance_monitor.streaming.core.targets.timing import overdue
+from rebalance_monitor.streaming.core.targets.topics import naming
 
 _SAID_WHILE_MISSING = frozenset({ReasonKind.EVIDENCE_MISSING, ReasonKind.CONVERSION})
 """Why a target is not judged, whether or not more records are missing."""
@@ -40,24 +42,13 @@ FIRST_EPOCHS = 2
 """A new group's first record states epoch 2 since 4.3, and epoch 1 before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Laws(Generic[S, T, B]):
-    """The laws of one protocol. `broken`: by the state of one moment; `overdue`: those about time, at this time;
-    `findings`: what is told of them; `evaluated`: codes of which a closed moment says whether they are broken."""
-
-    broken: Callable[[T], Sequence[B]]
-    overdue: Callable[[GroupView, S, T, int], Iterable[B]]
-    findings: Callable[[GroupView, S, Iterable[B]], tuple[Finding, ...]]
-    evaluated: Callable[[T], frozenset[str]]
-
-
-def opened(view: GroupView, state: S, operation: Operation[Any]) -> S:
+def opened(view: GroupView, state: TargetsState, operation: Operation) -> TargetsState:
     """The state with whether it can be trusted after this operation."""
     state = replace(state, trusted=_followed(view, state, operation))
     return doubted(state, operation.at_ms) if holed(operation.rows) else state
 
 
-def _followed(view: GroupView, state: TargetsState, operation: Operation[TargetGroup]) -> bool:
+def _followed(view: GroupView, state: TargetsState, operation: Operation) -> bool:
     """Whether the state is still that of all records: each group epoch is one more than the one before.
 
     A group at epoch 2 may be new (`_begins_at_two`), or had an earlier epoch, whose targets compaction may have taken.
@@ -81,7 +72,7 @@ def _followed(view: GroupView, state: TargetsState, operation: Operation[TargetG
     return trusted and unread.offset < since
 
 
-def _begins_at_two(operation: Operation[TargetGroup]) -> bool:
+def _begins_at_two(operation: Operation) -> bool:
     """Whether a group whose first known epoch is 2 is new: it has one member then, everybody has joined since the group
     is known, and 4.3 or later wrote these records. It dates its targets, and writes the topology of a Streams group
     with the first member."""
@@ -95,12 +86,14 @@ def _begins_at_two(operation: Operation[TargetGroup]) -> bool:
     )
 
 
-def doubted(state: S, at_ms: int) -> S:
+def doubted(state: TargetsState, at_ms: int) -> TargetsState:
     """The state where records before this time may be missing since the last closed moment."""
     return replace(state, doubted=True, unsettled_ms=at_ms)
 
 
-def believed(state: S, verdict: Verdict, wanted: Iterable[Collection[object]]) -> tuple[S, Verdict]:
+def believed(
+    state: TargetsState, verdict: Verdict, wanted: Iterable[Collection[object]]
+) -> tuple[TargetsState, Verdict]:
     """A verdict by records of which some may be missing, and the state after it. Where the assignor's answer is the
     record's, hardly anything that it rests on was missing, if it gives anybody anything (`wanted`, by member). Where it
     is another one, nobody knows why."""
@@ -114,10 +107,9 @@ def believed(state: S, verdict: Verdict, wanted: Iterable[Collection[object]]) -
         case Grade.NOT_JUDGED if verdict.reason is not None and verdict.reason.kind in _SAID_WHILE_MISSING:
             return state, verdict
         case _ if not state.trusted:
-            return state, Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=RECORDS_MISSING)
+            return state, not_judged(verdict.assignor, RECORDS_MISSING)
         case Grade.UNEXPLAINED if state.doubted:
-            lowered = Verdict(grade=Grade.NOT_JUDGED, assignor=verdict.assignor, reason=MAYBE_MISSING)
-            return replace(state, trusted=False), lowered
+            return replace(state, trusted=False), not_judged(verdict.assignor, MAYBE_MISSING)
         case Grade.MATCH | Grade.EXPLAINABLE | Grade.UNEXPLAINED | Grade.NOT_JUDGED:
             return state, verdict
         case _:
@@ -125,60 +117,54 @@ def believed(state: S, verdict: Verdict, wanted: Iterable[Collection[object]]) -
 
 
 def reassured(
-    state: S,
-    tally: T,
-    laws: Laws[S, T, B],
-    operation: Operation[Any],
-    lacking: Callable[[], Collection[object]],
-    known: Callable[[], bool],
-) -> S:
+    kind: Kind, state: TargetsState, tally: Tally, operation: Operation, lacking: Callable[[], Collection[object]]
+) -> TargetsState:
     """The state, with what is sure of it again. Where a target was recomputed since records may be missing, all that it
-    rests on is known; what a member holds is, once it has reached that target or has written. `known`: nothing that
-    the protocol alone has is missing. Everybody who is known, and holds a target that breaks no law, is in order. That
-    nobody else is there, only targets tell that leave nothing out (`lacking`)."""
+    rests on is known; what a member holds is, once it has reached that target or has written. Everybody who is known,
+    and holds a target that breaks no law, is in order. That nobody else is there, only targets tell that leave nothing
+    out (`lacking`)."""
     state = replace(state, doubted=state.doubted or holed(operation.rows))
     if state.trusted and state.unsettled_ms is None:
         return state
     everybody = bool(tally.facts) and not tally.unknown and tally.converged
-    if everybody and known() and not laws.broken(tally) and not lacking():
+    if everybody and _known_whole(kind, tally.group) and not state_findings(tally) and not lacking():
         return replace(state, trusted=True, unsettled_ms=state.unsettled_ms if state.doubted else None)
-    if state.trusted and not state.doubted and not _unheard_of(state, tally) and not laws.broken(tally):
+    if state.trusted and not state.doubted and not _unheard_of(state, tally) and not state_findings(tally):
         return replace(state, unsettled_ms=None)
     return state
 
 
+def _known_whole(kind: Kind, group: TargetGroup) -> bool:
+    """Whether nothing is missing that some protocol alone has: the topics of regular expressions, and which partitions
+    may be assigned where members share, which records say since 4.1."""
+    unresolved = any(group.unresolved(one) for one in group.members.values())
+    return not unresolved and (kind.exclusive or group.metadata_hash is None or group.states is not None)
+
+
 def notices(
-    view: GroupView, state: S, tally: T, laws: Laws[S, T, B], went_back: Sequence[B], at_ms: int
+    kind: Kind, view: GroupView, state: TargetsState, tally: Tally, went_back: Sequence[Breach], at_ms: int
 ) -> Iterator[Notice]:
     """What the laws find after a closed moment. While records are missing they are silent, and end nothing."""
     moment = view.moment(at_ms)
     if not state.trusted or (state.unsettled_ms is not None and state.doubted):
         if went_back:
-            yield Notice(moment=moment, found=laws.findings(view, state, went_back))
+            yield Notice(moment=moment, found=found(kind, view, state, went_back))
         return
     if state.unsettled_ms is not None:
         sure = tally.without(_unheard_of(state, tally))
-        yield Notice(moment=moment, found=laws.findings(view, state, laws.broken(sure)))
+        yield Notice(moment=moment, found=found(kind, view, state, state_findings(sure)))
         return
-    breaches = [*laws.broken(tally), *went_back, *laws.overdue(view, state, tally, at_ms)]
-    yield Notice(moment=moment, found=laws.findings(view, state, breaches), evaluated=laws.evaluated(tally))
+    breaches = [*state_findings(tally), *went_back, *overdue(kind, view, state, tally, at_ms)]
+    yield Notice(moment=moment, found=found(kind, view, state, breaches), evaluated=evaluated(kind, state.view))
 
 
-def fired(
-    view: GroupView, state: S, tally: T, laws: Laws[S, T, B], at_ms: int, *, historic: bool
-) -> tuple[S, list[Output]]:
-    """What has lasted too long at this time."""
-    found = laws.findings(view, state, laws.overdue(view, state, tally, at_ms))
-    state = replace(state, fired_ms=at_ms)
-    return state, [Notice(moment=view.moment(at_ms, historic=historic), found=found)] if found else []
+def found(kind: Kind, view: GroupView, state: TargetsState, breaches: Iterable[Breach]) -> tuple[Finding, ...]:
+    """What is told of these, by the last record of the last closed moment."""
+    here = Evidence(source=None if state.last is None else state.last.source)
+    return findings_of(kind, view.group, state.view, breaches, naming(view.knowledge.topics, state.view), here)
 
 
-def last_seen(state: TargetsState) -> Evidence:
-    """The last record of the last closed moment."""
-    return Evidence(source=None if state.last is None else state.last.source)
-
-
-def _unheard_of(state: TargetsState, tally: Tally[Any, Any, Any]) -> frozenset[str]:
+def _unheard_of(state: TargetsState, tally: Tally) -> frozenset[str]:
     """Of the members that have not reached the newest target, those that have not written since records may be missing:
     one of these may have been theirs."""
     since_ms, members = state.unsettled_ms, tally.group.members

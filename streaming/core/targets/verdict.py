@@ -1,36 +1,130 @@
-"""Verdicts on targets whose assignor shares out partitions: what is published of each grade."""
+"""Was this target right? Re-runs the broker's assignor on the members, subscriptions and previous targets of the log.
 
-from collections.abc import Mapping
+What is not in the records is tried, the likeliest first: what the coordinator knew of the topics (`topics`), which
+release it runs, and on which Java. A target that no assumption gives is unexplained; one that cannot be recomputed is
+not judged. How a kind of group chooses its assignor says an `Assigning` (`assigning`).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import assert_never
 
 from rebalance_monitor.assignors.broker.model import BrokerResult, Outcome
+from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.targets.expected import flat_target
-from rebalance_monitor.streaming.core.targets.group import TopicPartition
-from rebalance_monitor.streaming.core.targets.published import NameOf, share_of
-
-Targets = Mapping[str, frozenset[TopicPartition]]
-"""What each member is to have."""
-
-
-def not_judged(assignor: str | None, why: Reason) -> Verdict:
-    """Nothing can be told."""
-    return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=why)
-
-
-def explained(assignor: str, eras: tuple[str, ...], why: Reason | None, given: Targets, name_of: NameOf) -> Verdict:
-    """The assignor computes what was given; `why`: what is assumed by that."""
-    shares = {name: ExpectedShare(assigned=share_of(of, name_of)) for name, of in given.items()}
-    grade = Grade.MATCH if why is None else Grade.EXPLAINABLE
-    return Verdict(grade=grade, assignor=assignor, eras=eras, reason=why, expected=shares)
+from rebalance_monitor.streaming.core.targets import assumed
+from rebalance_monitor.streaming.core.targets.expected import Assign, Comparison, assignor_input, explained, flat_target
+from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.targets.operation import Computed
+from rebalance_monitor.streaming.core.targets.reasons import (
+    CANNOT_RUN,
+    INFERRED,
+    MANY_ORDERS,
+    OVERTAKEN,
+    RECORDS_MISSING,
+    not_judged,
+)
+from rebalance_monitor.streaming.core.targets.shown import share_of
+from rebalance_monitor.streaming.core.targets.topics import KnownTopics, NameOf, Topics, fits, holed, known_topics
 
 
-def unexplained(assignor: str, outcome: Outcome | None, given: Targets, name_of: NameOf) -> Verdict:
-    """The assignor computes something else (`outcome`)."""
-    wanted = {name: flat_target(outcome, name) for name in given} if isinstance(outcome, BrokerResult) else {}
-    other = next((name for name, of in wanted.items() if of != given[name]), "a member")
-    shares = {name: ExpectedShare(assigned=share_of(of, name_of)) for name, of in wanted.items()}
-    reason = Reason(ReasonKind.OTHER_ANSWER, f"{other} was given other partitions than {assignor} computes")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """An assignor of a range of releases (`era`) on one Java, given these topics; `why`: what is assumed by that.
+    `others`: later ranges that may compute alike."""
+
+    assignor: str
+    era: str
+    assign: Assign
+    topics: Topics
+    why: Reason | None
+    others: tuple[tuple[str, Assign], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Assigning:
+    """How targets of one kind of group are computed. `assignor`: its name, as far as that is known; `choices`: what may
+    have been, for these views of the topics; `unknown`: why nobody can recompute it; `told`: whether the records tell
+    every partition that may be assigned."""
+
+    assignor: Callable[[TargetGroup], str | None]
+    choices: Callable[[Computed, Sequence[KnownTopics]], list[Choice]]
+    unknown: Callable[[TargetGroup], Reason | None] = lambda group: None
+    told: Callable[[TargetGroup], bool] = lambda group: False
+
+
+def judge(assigning: Assigning, computed: Computed, history: TopicHistory, at_ms: int, name_of: NameOf) -> Verdict:
+    """The verdict on one target, as if every record of the group before it was read."""
+    group, assignor = computed.after, assigning.assignor(computed.after)
+    if group.behind:
+        return not_judged(assignor, OVERTAKEN)
+    if any(one.untold for one in computed.before.members.values()):
+        return not_judged(assignor, RECORDS_MISSING)
+    if any(one.metadata is None for one in group.members.values()):
+        return assumed.judged(computed, history, lambda filled: judge(assigning, filled, history, at_ms, name_of))
+    unknown = assigning.unknown(group)
+    if unknown is not None:
+        return not_judged(assignor, unknown)
+    views = list(known_topics(group, history, at_ms))
+    verdict, why_not = _compared(computed, assigning.choices(computed, views), name_of)
+    if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
+        return verdict
+    sure = [one for one in views if one.why is not INFERRED]
+    shown = assigning.told(group) or any(fits(group.wanted, one.topics) for one in sure)
+    if not shown and not holed(group.wanted):
+        names = ", ".join(group.subscribed[:5])
+        text = f"partition counts not known: {names}" if not sure else f"partitions that no sample shows: {names}"
+        return not_judged(assignor, Reason(ReasonKind.PARTITIONS_UNKNOWN, text))
+    if why_not is not None:
+        return not_judged(assignor, why_not)
+    return verdict or not_judged(assignor, CANNOT_RUN)
+
+
+def _compared(computed: Computed, choices: Sequence[Choice], name_of: NameOf) -> tuple[Verdict | None, Reason | None]:
+    """The verdict, as far as any assignor could be run; and why a comparison cannot tell, where one cannot."""
+    first: Verdict | None = None
+    why_not: Reason | None = None
+    for choice in choices:
+        answer = explained(computed, choice.topics, choice.assign, assumptions=len(choices))
+        match answer:
+            case Comparison.SAME:
+                return _explained(computed, choice, len(choices), name_of), None
+            case Comparison.UNSURE:
+                why_not = MANY_ORDERS
+            case Comparison.FAILED:
+                continue
+            case Comparison.OTHER:
+                first = first or _unexplained(computed, choice, name_of)
+            case _:
+                assert_never(answer)
+    return first, why_not
+
+
+def _explained(computed: Computed, choice: Choice, assumptions: int, name_of: NameOf) -> Verdict:
+    """The assignor computes what was given."""
+    others = (
+        era
+        for era, assign in choice.others
+        if explained(computed, choice.topics, assign, assumptions=assumptions) is Comparison.SAME
+    )
+    shares = {
+        name: ExpectedShare(assigned=share_of(one.wanted(), name_of)) for name, one in computed.after.members.items()
+    }
+    grade = Grade.MATCH if choice.why is None else Grade.EXPLAINABLE
+    eras = (choice.era, *others)
+    return Verdict(grade=grade, assignor=choice.assignor, eras=eras, reason=choice.why, expected=shares)
+
+
+def _unexplained(computed: Computed, choice: Choice, name_of: NameOf) -> Verdict:
+    """The assignor computes something else."""
+    group = assignor_input(computed, choice.topics)
+    outcome: Outcome | None = None if group is None else choice.assign(group)
+    members = computed.after.members
+    wanted = {name: flat_target(outcome, name) for name in members} if isinstance(outcome, BrokerResult) else {}
+    other = next((name for name, of in wanted.items() if of != members[name].wanted()), "a member")
+    reason = Reason(ReasonKind.OTHER_ANSWER, f"{other} was given other partitions than {choice.assignor} computes")
     empty = ExpectedShare(assigned=ConsumerShare())
-    expected = {name: shares.get(name, empty) for name in given}
-    return Verdict(grade=Grade.UNEXPLAINED, assignor=assignor, reason=reason, expected=expected)
+    shares = {name: ExpectedShare(assigned=share_of(of, name_of)) for name, of in wanted.items()}
+    expected = {name: shares.get(name, empty) for name in members}
+    return Verdict(grade=Grade.UNEXPLAINED, assignor=choice.assignor, reason=reason, expected=expected)

@@ -1,7 +1,7 @@
 """Every way to compute a target wrongly by one partition or task, for groups whose coordinator assigns.
 
-A target is what each member is to have: partitions, or tasks in a role (`epochs.units`). The members of a Streams group
-run in processes, of which each may have one copy of a task at most.
+A target is what each member is to have: partitions, or tasks in a role (`targets.units`). The members of a Streams
+group run in processes, of which each may have one copy of a task at most.
 
     right               a: active 0_0, active 0_1       b: active 1_0, standby 0_0
     moved               a: active 0_1                   b: active 1_0, standby 0_0, active 0_0
@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from rebalance_monitor.schemas.group_values import Partitions, TopicPartitions
 from rebalance_monitor.schemas.streams_values import StreamsTarget, SubtopologyTasks, Tasks
-from rebalance_monitor.streaming.core.epochs.units import (
+from rebalance_monitor.streaming.core.targets.units import (
     ACTIVE,
     STANDBY,
     WARM_UP,

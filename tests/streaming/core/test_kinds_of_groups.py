@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_monitor.streaming.core.epochs.state import EpochsState
 from rebalance_monitor.streaming.core.fold import isolation
 from rebalance_monitor.streaming.core.fold.state import Envelope, read, stored
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group
@@ -12,6 +11,7 @@ from rebalance_monitor.streaming.core.model.codec import dumps
 from rebalance_monitor.streaming.core.model.records import PASSED_OVER, GroupDeleted, OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Standing
 from rebalance_monitor.streaming.core.ports import FoldError
+from rebalance_monitor.streaming.core.targets.counted import CountedState
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story
 from tests.streaming.core.rules.cases_across import DELAY_MS, calm
 from tests.streaming.core.rules.cases_workers import left, two_workers
@@ -115,14 +115,19 @@ def test_a_member_is_there_by_its_share_alone_and_gone_with_the_epoch_of_its_gro
 def test_a_group_of_which_only_members_were_known_goes_on_as_a_share_group_without_an_end() -> None:
     """Its records that come are not all there are, and nothing of it ended."""
     story = pair()
-    counted = Envelope(lifecycle="epochs", next_offsets={f"{OFFSETS}-0": 1}, home=f"{OFFSETS}-0")
-    state = stored(counted, {"epochs": dumps(EpochsState(members=frozenset({"a"}), shown="Unknown"))})
+    counted = Envelope(lifecycle="counted", next_offsets={f"{OFFSETS}-0": 1}, home=f"{OFFSETS}-0")
+    state = stored(counted, {"counted": dumps(CountedState(members=frozenset({"a"}), shown="Unknown"))})
     first, rest = story.rows[:6], story.rows[6:]
     outcome = fold_group(story.settings, GROUP, state, first, Tick(story.now_ms))
     outcome = fold_group(story.settings, GROUP, outcome.state, rest, Tick(story.now_ms + 1_000))
     known = envelope_of(outcome.state)
-    assert (known.lifecycle, known.incarnation, known.deleted, known.seen_from_start) == ("share", 0, False, False)
-    assert set(read(outcome.state)[1]) == {"share"}
+    assert (known.lifecycle, known.incarnation, known.deleted, known.seen_from_start) == (
+        "share_targets",
+        0,
+        False,
+        False,
+    )
+    assert set(read(outcome.state)[1]) == {"share_targets"}
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.spark.rows import (
     position_line,
     tick_line,
 )
-from tests.streaming.core.epochs.test_missing_records import CAPTURES, GROUPS, compacted, own, records
+from tests.streaming.core.targets.test_missing_records import CAPTURES, GROUPS, compacted, own, records
 from tests.streaming.spark.test_batch import CLUSTER_ID, Run
 
 EVERYTHING = os.environ.get("RM_MUTANTS") == "all"

@@ -1,7 +1,7 @@
 """Cases of Streams groups of the new protocol: EPOCHS-T1 to T13, and what only looks like them."""
 
-from rebalance_monitor.streaming.core.epochs.laws import FIRST_TARGET_MS
 from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.targets.kinds import STREAMS
 from rebalance_monitor.streaming.core.targets.timing import COVERED_MS
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
@@ -18,7 +18,7 @@ from tests.streaming.core.rules.streams_groups import (
 HEARTBEAT_MS, SLACK_MS, AWAY = 5_000, 5_000, -2
 REVOKE_MS = REBALANCE_MS + HEARTBEAT_MS + SLACK_MS
 WAIT_MS = REBALANCE_MS + REVOKE_MS + SESSION_MS
-TARGET_MS = SESSION_MS + FIRST_TARGET_MS + SLACK_MS
+TARGET_MS = SESSION_MS + STREAMS.first_target_ms + SLACK_MS
 OWNER_MS = REBALANCE_MS + SESSION_MS + COVERED_MS
 
 

@@ -1,0 +1,52 @@
+"""How what a member holds follows from what it held before: laws of one record beside the one before it.
+
+Whoever is told to give something up keeps what its new target names, and gains nothing until the rest is given up.
+
+    held {0, 1, 2}, target {0, 1}     UNREVOKED, holds {0, 1}, gives up {2}
+
+Source: docs/protocol/coordinator-log.md, section 6.4, law 11.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+
+from rebalance_monitor.schemas.group_values import MemberState
+from rebalance_monitor.streaming.core.targets.breaches import Breach, Law
+from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.targets.member import TargetMember
+from rebalance_monitor.streaming.core.targets.operation import Operation
+from rebalance_monitor.streaming.core.targets.stated import StatedPart
+from rebalance_monitor.streaming.core.targets.units import NONE, HeldUnit, Units
+
+
+def unlike_before(operation: Operation, twice: Collection[HeldUnit] = ()) -> Iterator[Breach]:
+    """Members that lost or gained what they should not, by one record of a moment with one target at most: between two
+    of either nobody knows what was in force. `twice`: what several members hold; who gained such a thing is told of
+    by that."""
+    after, parts = operation.after, operation.parts
+    written = Counter(one.member or "" for one in operation.records if parts.get(one.type) is StatedPart.CURRENT)
+    targets = sum(parts.get(one.type) is StatedPart.ASSIGNED for one in operation.records)
+    if not written or operation.deleted(StatedPart.EPOCH) or targets > 1:
+        return
+    for name in sorted(written):
+        was, now = operation.before.members.get(name), after.members.get(name)
+        if written[name] > 1 or was is None or now is None:
+            continue
+        wrong = _wrong(after, was, now)
+        if wrong and wrong.isdisjoint(twice):
+            yield Breach(law=Law.UNLIKE_BEFORE, member=name, units=wrong)
+
+
+def _wrong(group: TargetGroup, was: TargetMember, now: TargetMember) -> Units:
+    if was.state is None or now.state is None or was.away or now.untold:
+        return NONE
+    if now.away:
+        return (now.assigned() ^ was.assigned()) | now.pending()
+    wanted, wrong = now.wanted(), NONE
+    if now.state is MemberState.UNREVOKED:
+        wrong = (now.held() - was.held()) | (now.assigned() - wanted) | (now.assigned() & now.pending())
+        wrong |= was.assigned() - now.held()
+    # A subscription that became smaller gives up what the target still names. Law 4 tells of who is at its target.
+    if group.behind or group.unresolved(now) or group.arrived(now):
+        return wrong
+    return wrong | ((was.assigned() & wanted) - now.assigned())

@@ -1,0 +1,103 @@
+"""Groups with targets whose history begins anywhere: at most a fifth of their targets is not judged, and nobody is
+accused, neither there nor where another record is missing behind the beginning.
+
+    RM_MUTANTS=all .venv/bin/python -m pytest -s tests/streaming/core/targets/test_cut_histories.py
+
+cuts every capture before every twentieth record, and prints what became of the targets behind the cuts.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
+from rebalance_monitor.streaming.core.replay import RawRecord, replay
+
+CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
+NAMES = ("kip848-a", "share-groups", "share-topics", "streams-kip1071-4.3.1")
+EVERY_CUT = os.environ.get("RM_MUTANTS") == "all"
+OF_STREAMS = ("streams-kip1071-4.3.1",)
+"""Which process a member runs in stands in its first record alone, and no target tells it."""
+STEP, CUTS = 20, 10
+CLASSIC = frozenset({"conversion"})
+"""Kinds of reasons of targets that no assignor of the broker computed, and of the classic groups they came from."""
+
+
+@cache
+def records(capture: str) -> tuple[RawRecord, ...]:
+    return tuple(records_of(CAPTURES / capture))
+
+
+def cuts(capture: str) -> list[int]:
+    """The places of the first records that are read; about ten, unless all are asked for."""
+    every = list(range(STEP, len(records(capture)), STEP))
+    return every if EVERY_CUT else every[:: max(1, len(every) // CUTS)]
+
+
+def told(capture: str, some: Iterable[RawRecord]) -> Sequence[dict[str, Any]]:
+    folder = CAPTURES / capture
+    return replay(some, settings_of(folder), knowledge=knowledge_of(folder)).objects
+
+
+def targets(objects: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Verdicts on targets that an assignor of the broker computed."""
+    verdicts = [one["verdict"] for one in objects if one["kind"] == "generation" and one.get("epoch") is not None]
+    return [one for one in verdicts if one["reason_kind"] not in CLASSIC]
+
+
+def accusations(objects: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        one
+        for one in objects
+        if (one["kind"] == "violation" and one["severity"] != "info")
+        or (one["kind"] == "generation" and one["verdict"]["grade"] == "unexplained")
+    ]
+
+
+@pytest.mark.parametrize("capture", NAMES)
+def test_most_targets_behind_a_cut_are_judged_and_nobody_is_accused(capture: str) -> None:
+    grades, why = Counter[str](), Counter[str]()
+    for first in cuts(capture):
+        objects = told(capture, records(capture)[first:])
+        assert not accusations(objects), first
+        for verdict in targets(objects):
+            grades[verdict["grade"]] += 1
+            why[str(verdict["reason"])] += verdict["grade"] == "not_judged"
+    share = grades["not_judged"] / max(grades.total(), 1)
+    print(f"{capture}: {len(cuts(capture))} cuts, {grades.total()} targets, {share:.1%} not judged", dict(grades), why)
+    assert share <= 0.2 or capture in OF_STREAMS
+
+
+@pytest.mark.parametrize("capture", NAMES)
+def test_a_record_that_is_lost_behind_a_cut_accuses_nobody(capture: str) -> None:
+    """Soon behind it, where the group is known in part, or has just become known."""
+    every, dice = records(capture), Random(capture)
+    for first in cuts(capture):
+        last = min(first + 10 * STEP, len(every) - 1)
+        if first + 1 >= last:
+            continue
+        lost = dice.randrange(first + 1, last)
+        objects = told(capture, (*every[first:lost], *every[lost + 1 :]))
+        assert not accusations(objects), (first, lost)
+
+
+def group_of(record: RawRecord) -> bytes:
+    """The group id in a key of any type."""
+    return record.key[4 : 4 + int.from_bytes(record.key[2:4], "big")] if record.key else b""
+
+
+@pytest.mark.parametrize("capture", NAMES)
+def test_a_history_that_ends_within_an_operation_accuses_nobody(capture: str) -> None:
+    """A batch of the coordinator is read in part: targets whose epoch is missing are in force for nobody."""
+    dice = Random(capture)
+    for group in sorted({group_of(one) for one in records(capture)}):
+        own = [one for one in records(capture) if group_of(one) == group]
+        within = [at for at in range(1, len(own)) if own[at].timestamp_ms == own[at - 1].timestamp_ms]
+        for end in within if EVERY_CUT else dice.sample(within, min(len(within), 8)):
+            assert not accusations(told(capture, own[:end])), (group, end)
