@@ -39,9 +39,18 @@ class TargetsLifecycle(Lifecycle):
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
-        self.name = f"{kind.name}_targets"
-        self.rules: tuple[Rule, ...] = tuple({rule.code: rule for rule in kind.rules.values()}.values())
-        self.converts = kind.converts
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind.name}_targets"
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple({rule.code: rule for rule in self.kind.rules.values()}.values())
+
+    @property
+    def converts(self) -> bool:
+        return self.kind.converts
 
     def owns(self, body: Body) -> bool:
         return isinstance(body, OtherGroup) and body.kind == self.kind.name and body.record is not None
