@@ -21,7 +21,10 @@ NEW_TARGET = rejoins(
     "If nothing is found there, restart one member (one without a `group.instance.id`): the coordinator computes a new "
     "target when it joins."
 )
-REPORT = looks("Compare the broker's release with Kafka's issues: no client can bring this about.")
+OF_NO_CLIENT = (
+    COORDINATOR,
+    looks("Compare the broker's release with Kafka's issues: no client can bring this about."),
+)
 UNCLEAN_ELECTION = looks(
     "An unclean leader election of the partition of `__consumer_offsets` loses records: look for one."
 )
@@ -37,8 +40,7 @@ TWO_HOLDERS = Rule(
     meaning="What members hold, or have yet to give up, is disjoint: a partition is handed out when nobody has it.",
     advice=(
         looks("Both consumers handle the partition's records, and each commits over the other's offsets."),
-        COORDINATOR,
-        REPORT,
+        *OF_NO_CLIENT,
     ),
     resolves=NEXT_RECORDS,
 )
@@ -51,8 +53,7 @@ TWO_TARGETS = Rule(
     meaning="A partition stands in one member's target at most.",
     advice=(
         looks("The second of the two waits for a partition that it never gets, or both consume it."),
-        COORDINATOR,
-        REPORT,
+        *OF_NO_CLIENT,
     ),
     resolves=NEXT_RECORDS,
 )
@@ -83,7 +84,7 @@ UNLIKE_TARGET = Rule(
         "another regular expression, until it is resolved",
         "a static member that is away",
     ),
-    advice=(COORDINATOR, REPORT),
+    advice=OF_NO_CLIENT,
     resolves=NEXT_RECORDS,
 )
 UNLIKE_STATE = Rule(
@@ -95,7 +96,7 @@ UNLIKE_STATE = Rule(
     meaning="Exactly the members that revoke have partitions to give up. Until then they gain none, and who held a "
     "partition that its target names keeps it.",
     exceptions=("a state that no known release has", "a subscription that became smaller, while a target is due"),
-    advice=(COORDINATOR, REPORT),
+    advice=OF_NO_CLIENT,
     resolves=NEXT_RECORDS,
 )
 WAITS_FOR_NOTHING = Rule(
@@ -105,7 +106,7 @@ WAITS_FOR_NOTHING = Rule(
     wrong="The state of a consumer does not fit what it holds.",
     severity=Severity.MEDIUM,
     meaning="A member that waits for partitions holds a proper part of its target.",
-    advice=(COORDINATOR, REPORT),
+    advice=OF_NO_CLIENT,
     resolves=NEXT_RECORDS,
 )
 STUCK_REVOKING = Rule(

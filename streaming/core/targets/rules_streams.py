@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 from rebalance_monitor.streaming.core.targets import rules_consumer
-from rebalance_monitor.streaming.core.targets.rules_consumer import COORDINATOR, NEW_TARGET, NEXT_RECORDS, REPORT
+from rebalance_monitor.streaming.core.targets.rules_consumer import COORDINATOR, NEW_TARGET, NEXT_RECORDS, OF_NO_CLIENT
 
 STATE = Check(
     "kafka-streams-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
@@ -29,19 +29,14 @@ TWO_HOLDERS = replace(
     meaning="What members run, or have yet to give up, is disjoint: an active task is handed out when nobody has it.",
     advice=(
         looks("Both threads handle the task's records, and both write its changelog: results may be wrong since then."),
-        COORDINATOR,
-        REPORT,
+        *OF_NO_CLIENT,
     ),
 )
 TWO_TARGETS = replace(
     TWO_HOLDERS,
     code="EPOCHS-T2",
     meaning="A task is active in one member's target at most.",
-    advice=(
-        looks("The second of the two waits for a task that it never gets, or both run it."),
-        COORDINATOR,
-        REPORT,
-    ),
+    advice=(looks("The second of the two waits for a task that it never gets, or both run it."), *OF_NO_CLIENT),
 )
 EPOCHS_FALL = replace(
     rules_consumer.EPOCHS_FALL,
@@ -167,6 +162,6 @@ WARM_UP_ALONE = Rule(
     wrong="A task of a Streams application warms up, and nobody is to run it until then.",
     severity=Severity.HIGH,
     meaning="A task that warms up is active with another member.",
-    advice=(COORDINATOR, REPORT),
+    advice=OF_NO_CLIENT,
     resolves=NEXT_RECORDS,
 )

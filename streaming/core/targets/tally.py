@@ -11,13 +11,13 @@ costs its facts; a new target changes the frame, and all facts are worked out an
 The tally is no part of the state: who opens a stored group begins with a new one.
 """
 
-from collections.abc import Collection, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.streaming.core.targets import units
 from rebalance_monitor.streaming.core.targets.breaches import Breach, Deadline, Terms
-from rebalance_monitor.streaming.core.targets.coverage import Coverage
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.member import TargetMember
 from rebalance_monitor.streaming.core.targets.member_laws import asks_ms, breaches_of, deadline_of
@@ -70,6 +70,29 @@ class Copies:
             for role in ROLES
             if (process, (role, name, number)) in self._roles
         )
+
+
+class Coverage:
+    """What no target of a group holds although it should, worked out once for all moments that show the same.
+
+    Samples of the topics divide time: between two of them the same topics are known. Nearly all records change neither
+    targets nor subscriptions, so the answer for the one before holds for them, too."""
+
+    def __init__(self) -> None:
+        self._turns_ms: Sequence[int] | None = None
+        self._found: dict[int, list[Breach]] = {}
+
+    def lacking(
+        self, at_ms: int, turns_ms: Callable[[], Sequence[int]], work_out: Callable[[], list[Breach]]
+    ) -> list[Breach]:
+        """What is lacking at this time. `turns_ms`: the times in order from which on other topics are known; `work_out`
+        gives the answer of this time."""
+        if self._turns_ms is None:
+            self._turns_ms = turns_ms()
+        span = bisect_right(self._turns_ms, at_ms)
+        if span not in self._found:
+            self._found[span] = work_out()
+        return self._found[span]
 
 
 class Tally:

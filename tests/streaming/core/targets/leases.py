@@ -7,7 +7,7 @@ knows it.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerResult, Outcome
+from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerResult, Outcome, Share
 from rebalance_monitor.streaming.core.targets import rules_consumer
 from rebalance_monitor.streaming.core.targets.breaches import Law
 from rebalance_monitor.streaming.core.targets.kind import Kind, Words
@@ -22,7 +22,7 @@ ASSIGNOR = "first-of-all"
 
 def first_of_all(group: BrokerGroup) -> Outcome:
     """Every partition of every topic, for the first member by name."""
-    shares = {member.id: dict[bytes, set[int]]() for member in group.members}
+    shares: dict[str, Share] = {member.id: {} for member in group.members}
     shares[min(shares)] = {topic.id: set(range(topic.partitions)) for topic in group.topics.values()}
     return BrokerResult(shares=shares)
 
