@@ -135,4 +135,4 @@ def _one_preferred(group: TargetGroup) -> str | None:
 
 
 CONSUMERS = Assigning(_one_preferred, _of_consumers, unknown=_unknown)
-SHARES = Assigning(lambda group: SIMPLE, _of_shares, told=lambda group: group.metadata_hash is not None)
+SHARES = Assigning(lambda group: SIMPLE, _of_shares, shared=True)

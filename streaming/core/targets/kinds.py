@@ -6,7 +6,7 @@ from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.targets import assigning, holdings, tasks_published, tasks_verdict, verdict
 from rebalance_monitor.streaming.core.targets.breaches import Law
 from rebalance_monitor.streaming.core.targets.kind import UNSURE, Judge, Kind, Words
-from rebalance_monitor.streaming.core.targets.lacking import lacking_tasks
+from rebalance_monitor.streaming.core.targets.lacking import lacking_shared, lacking_tasks
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.rules import RULES
 from rebalance_monitor.streaming.core.targets.stated import StatedPart
@@ -90,5 +90,6 @@ SHARE = Kind(
         ),
     ),
     exclusive=False,
+    lacking=lacking_shared,
     judge=judged_by(assigning.SHARES),
 )

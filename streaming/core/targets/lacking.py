@@ -9,20 +9,29 @@ from rebalance_monitor.streaming.core.targets.topics import recorded, sampled, t
 
 
 def lacking_partitions(view: GroupView, tally: Tally, at_ms: int) -> list[Breach]:
-    """By what the coordinator wrote down of the topics (4.0), or the last sample until then; where none shows a topic,
-    by its partitions that have share state."""
+    """By what the coordinator wrote down of the topics (4.0), or the last sample until then."""
     group, history, names = tally.group, view.knowledge.topics, sorted(tally.names)
-    told = recorded(group) if group.states is None else None
+    told = recorded(group)
+
+    def incomplete() -> list[Breach]:
+        known = next(sampled(history, names, at_ms), {}) if told is None else told
+        return list(laws.target_incomplete(tally, {name: (one.id, one.partitions) for name, one in known.items()}))
+
+    return tally.coverage.lacking(at_ms, lambda: turns_ms(history, names) if told is None else (), incomplete)
+
+
+def lacking_shared(view: GroupView, tally: Tally, at_ms: int) -> list[Breach]:
+    """By the last sample until then; where none shows a topic, by its partitions that have share state (4.1)."""
+    group, history, names = tally.group, view.knowledge.topics, sorted(tally.names)
 
     def incomplete() -> list[Breach]:
         counts: dict[str, tuple[bytes, int]] = {}
-        if group.states is not None and group.metadata_hash is not None:
+        if group.metadata_hash is not None and group.states is not None:
             counts = {one.name: (one.topic, len(one.numbers)) for one in group.states.initialized}
-        known = next(sampled(history, names, at_ms), {}) if told is None else told
-        counts |= {name: (one.id, one.partitions) for name, one in known.items()}
+        counts |= {name: (one.id, one.partitions) for name, one in next(sampled(history, names, at_ms), {}).items()}
         return list(laws.target_incomplete(tally, counts))
 
-    return tally.coverage.lacking(at_ms, lambda: turns_ms(history, names) if told is None else (), incomplete)
+    return tally.coverage.lacking(at_ms, lambda: turns_ms(history, names), incomplete)
 
 
 def lacking_tasks(view: GroupView, tally: Tally, at_ms: int) -> list[Breach]:

@@ -50,12 +50,15 @@ def naming(history: TopicHistory, *groups: TargetGroup) -> NameOf:
     return name_of
 
 
-def known_topics(group: TargetGroup, history: TopicHistory, at_ms: int) -> Iterator[KnownTopics]:
-    """What the coordinator may have known, the likeliest first."""
+def known_topics(
+    group: TargetGroup, history: TopicHistory, at_ms: int, *, shared: bool = False
+) -> Iterator[KnownTopics]:
+    """What the coordinator may have known, the likeliest first. That of a share group (`shared`) knows that a topic was
+    deleted sooner than its records and samples show it."""
     names, told = group.subscribed, recorded(group)
     if told is not None or not names:
         yield KnownTopics(told or {})
-        if group.states is None:
+        if not shared:
             return
     views = list(sampled(history, names, at_ms))
     for number, view in enumerate(views):
@@ -67,7 +70,8 @@ def known_topics(group: TargetGroup, history: TopicHistory, at_ms: int) -> Itera
         if left != full:
             yield KnownTopics(left, OTHER_TOPICS)
     # Where samples show all that was given, a partition that nobody was given is none that does not exist.
-    if any(one.at_ms <= at_ms for one in history.moments(names)) and any(fits(group.wanted, one) for one in views):
+    before = not shared and any(one.at_ms <= at_ms for one in history.moments(names))
+    if before and any(fits(group.wanted, one) for one in views):
         return
     alike = len({frozenset(group.names_of(one)) for one in group.members.values()}) <= 1
     guessed = inferred(group.wanted, names) if told is None and alike else None

@@ -45,13 +45,13 @@ class Choice:
 @dataclass(frozen=True, slots=True)
 class Assigning:
     """How targets of one kind of group are computed. `assignor`: its name, as far as that is known; `choices`: what may
-    have been, for these views of the topics; `unknown`: why nobody can recompute it; `told`: whether the records tell
-    every partition that may be assigned."""
+    have been, for these views of the topics; `unknown`: why nobody can recompute it; `shared`: several members
+    may have a partition, and since 4.1 the records tell every one that may be assigned."""
 
     assignor: Callable[[TargetGroup], str | None]
     choices: Callable[[Computed, Sequence[KnownTopics]], list[Choice]]
     unknown: Callable[[TargetGroup], Reason | None] = lambda group: None
-    told: Callable[[TargetGroup], bool] = lambda group: False
+    shared: bool = False
 
 
 def judge(assigning: Assigning, computed: Computed, history: TopicHistory, at_ms: int, name_of: NameOf) -> Verdict:
@@ -66,15 +66,15 @@ def judge(assigning: Assigning, computed: Computed, history: TopicHistory, at_ms
     unknown = assigning.unknown(group)
     if unknown is not None:
         return not_judged(assignor, unknown)
-    views = list(known_topics(group, history, at_ms))
+    views = list(known_topics(group, history, at_ms, shared=assigning.shared))
     verdict, why_not = _compared(computed, assigning.choices(computed, views), name_of)
     if verdict is not None and verdict.grade is not Grade.UNEXPLAINED:
         return verdict
     sure = [one for one in views if one.why is not INFERRED]
-    shown = assigning.told(group) or any(fits(group.wanted, one.topics) for one in sure)
-    if not shown and not holed(group.wanted):
-        names = ", ".join(group.subscribed[:5])
-        text = f"partition counts not known: {names}" if not sure else f"partitions that no sample shows: {names}"
+    told = group.metadata_hash is not None if assigning.shared else holed(group.wanted)
+    if not told and not any(fits(group.wanted, one.topics) for one in sure):
+        unseen = "partitions that no sample shows" if sure and not assigning.shared else "partition counts not known"
+        text = f"{unseen}: {', '.join(group.subscribed[:5])}"
         return not_judged(assignor, Reason(ReasonKind.PARTITIONS_UNKNOWN, text))
     if why_not is not None:
         return not_judged(assignor, why_not)

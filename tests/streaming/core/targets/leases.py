@@ -22,7 +22,7 @@ ASSIGNOR = "first-of-all"
 
 def first_of_all(group: BrokerGroup) -> Outcome:
     """Every partition of every topic, for the first member by name."""
-    shares: dict[str, Share] = {member.id: {} for member in group.members}
+    shares: dict[str, Share | None] = {member.id: {} for member in group.members}
     shares[min(shares)] = {topic.id: set(range(topic.partitions)) for topic in group.topics.values()}
     return BrokerResult(shares=shares)
 
