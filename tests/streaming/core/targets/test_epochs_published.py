@@ -2,66 +2,34 @@
 
 import gzip
 import json
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
-
-import pytest
-from hypothesis import given
-from hypothesis import settings as profile
-from hypothesis import strategies as st
 
 from rebalance_monitor.schemas.group_values import ConsumerMember
 from rebalance_monitor.streaming.cli.captures import knowledge_of, metadata_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.topics import history_of
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Incident, Result, Standing
+from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Standing
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.replay import decode, replay
+from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.core.targets.assigning import CONSUMERS
 from rebalance_monitor.streaming.core.targets.reasons import OTHER_TOPICS
-from rebalance_monitor.streaming.core.targets.rules import RULES
 from rebalance_monitor.streaming.core.targets.verdict import judge
+from tests.streaming.core.targets.captured import CONSUMERS as CAPTURE
+from tests.streaming.core.targets.captured import folded, rows_by_group
 from tests.streaming.core.targets.test_epochs_capture import moved
 from tests.streaming.core.targets.test_epochs_capture import targets as computed_ones
 
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "kip848-a"
 SETTINGS = ClusterSettings(name="k")
 KNOWLEDGE = knowledge_of(CAPTURE)
-CONVERTED = ("k-migrate", "k-migrate-static", "k-migrate-coop")
-CODES = frozenset(rule.code for rule in RULES["consumer"].values())
 
 
 @cache
 def targets() -> list[dict[str, Any]]:
     objects = replay(records_of(CAPTURE), settings_of(CAPTURE), knowledge=KNOWLEDGE).objects
     return [one for one in objects if one["kind"] == "generation" and one["lifecycle"] == "consumer"]
-
-
-@cache
-def rows_by_group() -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
-    for record in records_of(CAPTURE):
-        row = decode(record, SETTINGS)
-        if row is not None and row.group is not None:
-            found[row.group].append(row)
-    return found
-
-
-def folded(group: str, batches: Iterable[Sequence[Row]], knowledge: Any = KNOWLEDGE) -> list[Result]:
-    """What is published of targets and states, batch by batch, with a tick behind each, then a reading of nothing."""
-    state, found, now_ms = None, list[Result](), 0
-    for batch in (*batches, ()):
-        now_ms = batch[-1].timestamp_ms + 50 if batch else now_ms + 1_000
-        outcome = fold_group(SETTINGS, group, state, batch, Tick(now_ms), knowledge=knowledge)
-        state = outcome.state
-        found += [one for one in outcome.results if isinstance(one, Generation | Aftermath | Standing)]
-    return found
 
 
 def test_every_target_is_judged_and_nearly_all_match() -> None:
@@ -140,7 +108,7 @@ def test_a_topic_that_was_deleted_since_the_last_sample_makes_nothing_unexplaine
 
 
 def test_behind_each_target_stands_the_groups_state() -> None:
-    said = folded("k-uniform", [rows_by_group()["k-uniform"]])
+    said = folded(CAPTURE, "k-uniform", [rows_by_group(CAPTURE)["k-uniform"]])
     at = [number for number, one in enumerate(said) if isinstance(one, Generation)]
     assert len(at) > 50
     for start, end in pairwise([*at, len(said)]):
@@ -148,47 +116,24 @@ def test_behind_each_target_stands_the_groups_state() -> None:
         assert any(isinstance(one, Standing) for one in said[start:end])
 
 
-@pytest.mark.parametrize("group", ["k-uniform", "k-migrate"])
-def test_one_record_at_a_time_says_the_same_as_all_at_once(group: str) -> None:
-    rows = rows_by_group()[group]
-    assert folded(group, ([one] for one in rows)) == folded(group, [rows])
-
-
-@given(st.sampled_from(["k-range", "k-regex", "k-migrate-static", "k-migrate-coop"]), st.data())
-@profile(max_examples=20, deadline=None)
-def test_wherever_batches_are_cut_the_same_is_published(group: str, data: st.DataObject) -> None:
-    rows = rows_by_group()[group]
-    cuts = sorted(data.draw(st.sets(st.integers(1, len(rows) - 1), max_size=8)))
-    batches = [rows[start:end] for start, end in zip([0, *cuts], [*cuts, len(rows)], strict=True)]
-    assert folded(group, batches) == folded(group, [rows])
-
-
 def test_a_log_that_begins_in_the_midst_of_a_group_is_not_judged_until_the_group_is_in_order() -> None:
-    rows = rows_by_group()["k-uniform"]
-    grades = [one.verdict for one in folded("k-uniform", [rows[200:]]) if isinstance(one, Generation)]
+    rows = rows_by_group(CAPTURE)["k-uniform"]
+    grades = [one.verdict for one in folded(CAPTURE, "k-uniform", [rows[200:]]) if isinstance(one, Generation)]
     assert grades[0].why == "records of the group before this target were not read"
     assert [one.grade.value for one in grades[-10:]] == ["match"] * 10
 
 
 def test_a_compacted_log_shows_the_group_as_it_is() -> None:
     """Of each key only the newest record is left, in the order of the log."""
-    rows = rows_by_group()["k-default"]
+    rows = rows_by_group(CAPTURE)["k-default"]
     newest = {(row.body.record.type, row.body.record.member): row for row in rows}  # type: ignore[union-attr]
     left = sorted(newest.values(), key=lambda row: row.offset)
-    states = [one.state for one in folded("k-default", [left]) if isinstance(one, Standing)]
-    assert states[-1] == [one.state for one in folded("k-default", [rows]) if isinstance(one, Standing)][-1]
-    assert not [one for one in folded("k-default", [left]) if isinstance(one, Generation) and one.verdict.expected]
-
-
-@pytest.mark.parametrize("group", ["k-uniform", "k-range", "k-regex", "k-default", *CONVERTED])
-def test_real_groups_read_as_they_went_on_break_no_rule(group: str) -> None:
-    rows = rows_by_group()[group]
-    state, opened = None, []
-    for row in rows:
-        outcome = fold_group(SETTINGS, group, state, [row], Tick(row.timestamp_ms + 20), knowledge=KNOWLEDGE)
-        state = outcome.state
-        opened += [one.message for one in outcome.results if isinstance(one, Incident) and one.code in CODES]
-    assert opened == []
+    said = folded(CAPTURE, "k-default", [left])
+    states = [one.state for one in said if isinstance(one, Standing)]
+    assert states[-1] == [one.state for one in folded(CAPTURE, "k-default", [rows]) if isinstance(one, Standing)][-1]
+    assert not [
+        one for one in folded(CAPTURE, "k-default", [left]) if isinstance(one, Generation) and one.verdict.expected
+    ]
 
 
 def test_every_target_with_a_partition_moved_is_unexplained() -> None:

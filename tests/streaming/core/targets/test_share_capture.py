@@ -1,27 +1,19 @@
 """What is published of real share groups: each target, judged, wherever batches are cut."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import settings as profile
-from hypothesis import strategies as st
 
 from rebalance_monitor.schemas.group_values import Target, TopicPartitions
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
-from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Incident, Result, Standing
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.replay import decode, replay
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Generation, Standing
+from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.core.targets import verdict
 from rebalance_monitor.streaming.core.targets.assigning import SHARES
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
@@ -29,10 +21,10 @@ from rebalance_monitor.streaming.core.targets.member import TargetMember
 from rebalance_monitor.streaming.core.targets.moment import records_of as said_by
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.units import partitions_in
+from tests.streaming.core.targets.captured import SHARES as CAPTURE
+from tests.streaming.core.targets.captured import folded, rows_by_group
 from tests.streaming.core.targets.judged import take_all, targets_of
 
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "share-groups"
-SETTINGS = ClusterSettings(name="s")
 KNOWLEDGE = knowledge_of(CAPTURE)
 GROUPS = ("share-equal", "share-mixed")
 
@@ -41,28 +33,6 @@ GROUPS = ("share-equal", "share-mixed")
 def targets() -> list[dict[str, Any]]:
     objects = replay(records_of(CAPTURE), settings_of(CAPTURE), knowledge=KNOWLEDGE).objects
     return [one for one in objects if one["kind"] == "generation"]
-
-
-@cache
-def rows_by_group() -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = defaultdict(list)
-    for record in records_of(CAPTURE):
-        row = decode(record, SETTINGS)
-        if row is not None and row.group is not None:
-            found[row.group].append(row)
-    return found
-
-
-def folded(group: str, batches: Iterable[Sequence[Row]], *, knows: bool = True) -> list[Result]:
-    """What is published of targets and states, batch by batch, with a tick behind each, then a reading of nothing."""
-    state, found, now_ms = None, list[Result](), 0
-    for batch in (*batches, ()):
-        now_ms = batch[-1].timestamp_ms + 50 if batch else now_ms + 1_000
-        known = KNOWLEDGE if knows else NOTHING_KNOWN
-        outcome = fold_group(SETTINGS, group, state, batch, Tick(now_ms), knowledge=known)
-        state = outcome.state
-        found += [one for one in outcome.results if isinstance(one, Generation | Aftermath | Standing)]
-    return found
 
 
 def test_topics_that_are_created_again_make_no_target_unexplained() -> None:
@@ -87,9 +57,8 @@ def test_every_target_matches() -> None:
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_records_alone_are_enough(group: str) -> None:
     """Since 4.1 they name every partition that may be assigned."""
-    grades = [
-        one.verdict.grade for one in folded(group, [rows_by_group()[group]], knows=False) if isinstance(one, Generation)
-    ]
+    said = folded(CAPTURE, group, [rows_by_group(CAPTURE)[group]], knows=False)
+    grades = [one.verdict.grade for one in said if isinstance(one, Generation)]
     assert len(grades) > 20
     assert set(grades) == {"match"}
 
@@ -117,30 +86,15 @@ def test_a_partition_may_have_several_members_and_that_is_no_violation() -> None
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_state_is_stable_with_members_and_empty_without(group: str) -> None:
-    words = [one.state for one in folded(group, [rows_by_group()[group]]) if isinstance(one, Standing)]
+    words = [one.state for one in folded(CAPTURE, group, [rows_by_group(CAPTURE)[group]]) if isinstance(one, Standing)]
     assert set(words) == {"Stable", "Empty"}
     assert words[-1] == "Empty", "everybody left"
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_one_record_at_a_time_says_the_same_as_all_at_once(group: str) -> None:
-    rows = rows_by_group()[group]
-    assert folded(group, ([one] for one in rows)) == folded(group, [rows])
-
-
-@given(st.sampled_from(GROUPS), st.data())
-@profile(max_examples=20, deadline=None)
-def test_wherever_batches_are_cut_the_same_is_published(group: str, data: st.DataObject) -> None:
-    rows = rows_by_group()[group]
-    cuts = sorted(data.draw(st.sets(st.integers(1, len(rows) - 1), max_size=8)))
-    batches = [rows[start:end] for start, end in pairwise([0, *cuts, len(rows)])]
-    assert folded(group, batches) == folded(group, [rows])
-
-
-@pytest.mark.parametrize("group", GROUPS)
 def test_a_log_that_begins_in_the_midst_has_no_match_until_the_group_is_in_order(group: str) -> None:
-    rows = rows_by_group()[group]
-    verdicts = [one.verdict for one in folded(group, [rows[50:]]) if isinstance(one, Generation)]
+    rows = rows_by_group(CAPTURE)[group]
+    verdicts = [one.verdict for one in folded(CAPTURE, group, [rows[50:]]) if isinstance(one, Generation)]
     assert verdicts[0].why.startswith(("the subscription of a member was not read", "records of the group before"))
     assert verdicts[-1].grade.value == "match"
     assert {one.grade.value for one in verdicts} <= {"match", "explainable", "not_judged"}
@@ -149,27 +103,17 @@ def test_a_log_that_begins_in_the_midst_has_no_match_until_the_group_is_in_order
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_compacted_log_shows_the_group_as_it_is(group: str) -> None:
     """Of each key only the newest record is left, in the order of the log."""
-    rows = rows_by_group()[group]
+    rows = rows_by_group(CAPTURE)[group]
     newest = {(row.body.record.type, row.body.record.member): row for row in rows}  # type: ignore[union-attr]
-    left = folded(group, [sorted(newest.values(), key=lambda row: row.offset)])
+    left = folded(CAPTURE, group, [sorted(newest.values(), key=lambda row: row.offset)])
     assert [one.state for one in left if isinstance(one, Standing)][-1] == "Empty"
     assert not [one for one in left if isinstance(one, Generation) and one.verdict.expected]
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_real_groups_read_as_they_went_on_break_no_rule(group: str) -> None:
-    state, opened = None, []
-    for row in rows_by_group()[group]:
-        outcome = fold_group(SETTINGS, group, state, [row], Tick(row.timestamp_ms + 20), knowledge=KNOWLEDGE)
-        state = outcome.state
-        opened += [one.message for one in outcome.results if isinstance(one, Incident)]
-    assert opened == []
 
 
 def computed_ones(group: str) -> Iterable[tuple[int, Computed]]:
     before = TargetGroup()
     moments: dict[int, list[Row]] = defaultdict(list)
-    for row in rows_by_group()[group]:
+    for row in rows_by_group(CAPTURE)[group]:
         moments[row.timestamp_ms].append(row)
     for at_ms, rows in moments.items():
         records = said_by(rows)

@@ -15,7 +15,8 @@ from rebalance_monitor.streaming.core.targets.causes import causes_of
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.member import TargetMember
 from rebalance_monitor.streaming.core.targets.moment import record_of
-from tests.streaming.core.targets.test_share_capture import GROUPS, folded, rows_by_group
+from tests.streaming.core.targets.captured import SHARES, folded, rows_by_group
+from tests.streaming.core.targets.test_share_capture import GROUPS
 
 EVERYTHING = os.environ.get("RM_MUTANTS") == "all"
 NEAR_MS = 100
@@ -24,20 +25,20 @@ NEAR_MS = 100
 
 def causes(rows: list[Row], group: str) -> dict[int, list[str]]:
     """Kinds of causes by the epoch of the target."""
-    told = [one for one in folded(group, [rows]) if isinstance(one, Generation)]
+    told = [one for one in folded(SHARES, group, [rows]) if isinstance(one, Generation)]
     return {one.generation: sorted(cause.kind for cause in one.cause) for one in told}
 
 
 @cache
 def moments(group: str) -> list[list[Row]]:
-    return [list(some) for _, some in groupby(rows_by_group()[group], key=lambda row: row.timestamp_ms)]
+    return [list(some) for _, some in groupby(rows_by_group(SHARES)[group], key=lambda row: row.timestamp_ms)]
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_two_operations_in_one_millisecond_keep_their_causes(group: str) -> None:
     """The initialized partitions are written, and a heartbeat asks for them at once; somebody leaves as another one
     joins."""
-    told, every = causes(rows_by_group()[group], group), moments(group)
+    told, every = causes(rows_by_group(SHARES)[group], group), moments(group)
     close = [
         at for at, (one, other) in enumerate(pairwise(every)) if other[0].timestamp_ms - one[0].timestamp_ms < NEAR_MS
     ]
@@ -67,7 +68,7 @@ def test_a_group_whose_first_members_come_at_once_is_judged_from_its_beginning(g
     first, second = moments(group)[:2]
     together = [replace(row, timestamp_ms=first[0].timestamp_ms) for row in second]
     rows = [*first, *together, *(row for some in moments(group)[2:] for row in some)]
-    told = [one for one in folded(group, [rows]) if isinstance(one, Generation)]
+    told = [one for one in folded(SHARES, group, [rows]) if isinstance(one, Generation)]
     assert {one.verdict.grade for one in told} == {Grade.MATCH}
 
 

@@ -8,32 +8,28 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from rebalance_monitor.schemas.streams_values import StreamsTarget, SubtopologyTasks
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
-from rebalance_monitor.streaming.core.replay import decode, replay
+from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.moment import records_of as records_in
 from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.rules import RULES
 from rebalance_monitor.streaming.core.targets.tasks_verdict import judge
+from tests.streaming.core.targets.captured import STREAMS as CAPTURE
+from tests.streaming.core.targets.captured import rows_by_group
 from tests.streaming.core.targets.judged import take_all
 from tests.streaming.core.targets.judged import targets_of as targets_in
 
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-kip1071-4.3.1"
 GROUPS = ("app-a", "app-b")
 SETTLED_MS = 2_000
 """A client takes over what it is told, and opens and closes tasks, within this time."""
-CODES = frozenset(rule.code for rule in RULES["streams"].values())
 
 
 def replayed(knowledge: Knowledge) -> list[dict[str, Any]]:
@@ -50,13 +46,6 @@ def targets() -> list[dict[str, Any]]:
     return [one for one in objects() if one["kind"] == "generation"]
 
 
-@cache
-def rows_of(group: str) -> list[Row]:
-    settings = settings_of(CAPTURE)
-    rows = (decode(record, settings) for record in records_of(CAPTURE))
-    return [row for row in rows if row is not None and row.group == group]
-
-
 def test_every_target_is_judged_and_none_is_unexplained() -> None:
     grades = Counter(one["verdict"]["grade"] for one in targets())
     assert grades == {"match": 51}
@@ -68,17 +57,6 @@ def test_every_target_is_judged_and_none_is_unexplained() -> None:
 
 def test_no_rule_is_broken() -> None:
     assert [one for one in objects() if one["kind"] == "violation"] == []
-
-
-@pytest.mark.parametrize("group", GROUPS)
-def test_read_as_they_went_on_they_break_no_rule(group: str) -> None:
-    state, opened = None, []
-    for row in rows_of(group):
-        tick = Tick(row.timestamp_ms + 20)
-        outcome = fold_group(settings_of(CAPTURE), group, state, [row], tick, knowledge=knowledge_of(CAPTURE))
-        state = outcome.state
-        opened += [one.message for one in outcome.results if isinstance(one, Incident) and one.code in CODES]
-    assert opened == []
 
 
 def test_without_samples_no_target_is_unexplained() -> None:
@@ -145,7 +123,7 @@ def computed() -> Iterator[tuple[str, int, Computed]]:
     """(group, time, target) of every operation that brought one."""
     for group in GROUPS:
         state = TargetGroup()
-        for at_ms, rows in groupby(rows_of(group), key=lambda row: row.timestamp_ms):
+        for at_ms, rows in groupby(rows_by_group(CAPTURE)[group], key=lambda row: row.timestamp_ms):
             records = records_in(rows)
             yield from ((group, at_ms, one) for one in targets_in(state, records, at_ms))
             state = take_all(state, records, at_ms)
@@ -185,7 +163,7 @@ def test_every_target_with_a_task_moved_is_unexplained() -> None:
 def test_a_group_that_is_read_from_its_midst_is_not_judged_before_it_is_known() -> None:
     """What compaction left: the newest record of each key."""
     for group in GROUPS:
-        rows = rows_of(group)[: len(rows_of(group)) * 2 // 3]
+        rows = rows_by_group(CAPTURE)[group][: len(rows_by_group(CAPTURE)[group]) * 2 // 3]
         newest = {row.body.key: row for row in rows if isinstance(row.body, OtherGroup)}
         left = sorted(newest.values(), key=lambda row: row.offset)
         settings, end = settings_of(CAPTURE), Tick(left[-1].timestamp_ms + 1_000)
