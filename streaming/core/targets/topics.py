@@ -56,6 +56,8 @@ def known_topics(
     """What the coordinator may have known, the likeliest first. That of a share group (`shared`) knows that a topic was
     deleted sooner than its records and samples show it."""
     names, told = group.subscribed, recorded(group)
+    if told is None and shared and group.metadata_hash is not None:
+        told = dict(_with_state(group))
     if told is not None or not names:
         yield KnownTopics(told or {})
         if not shared:
@@ -80,9 +82,9 @@ def known_topics(
 
 
 def recorded(group: TargetGroup) -> dict[str, BrokerTopic] | None:
-    """The topics as the coordinator wrote them down, or those with share state; None where it wrote neither."""
+    """The topics as the coordinator wrote them down; None from 4.1 on."""
     if group.topics is None:
-        return None if group.states is None or group.metadata_hash is None else dict(_with_state(group))
+        return None
     return {
         one.name: BrokerTopic(
             id=one.topic, partitions=one.partitions, racks=tuple(frozenset(racks) for _, racks in sorted(one.racks))
