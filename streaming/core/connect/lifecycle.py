@@ -28,12 +28,11 @@ from rebalance_monitor.streaming.core.connect.records import ConfigChange, Statu
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory, without_offsets
 from rebalance_monitor.streaming.core.connect.state import ConnectState
-from rebalance_monitor.streaming.core.connect.statuses import gaps, late, ordering, polled
+from rebalance_monitor.streaming.core.connect.statuses import gaps, ordering, polled
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
-from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
 from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.steps import step_after
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep, step_of
+from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
 from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Doubting, Followed, RunsBehind, TopicReader
 from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
@@ -139,7 +138,7 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
                     return [unreadable_config(self.view.settings.name, source_of(row), record)]
             case StatusChange(record=record):
                 tick, timeline = self.view.tick, self.state.timeline
-                live = not self.view.finite and late.in_time(timeline)
+                live = not self.view.finite and gaps.records_in_time(timeline)
                 clock, queue = tick if live else None, self.view.waiting.queue
                 read_ms = clocks.read_ms(self.view.envelope, queue, self.last(), row.timestamp_ms, clock)
                 read_ms = None if read_ms is None else read_ms + timeline.carry_ms
@@ -294,7 +293,7 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
             self.state = replace(self.state, polled=polled.given(self._of_polled(), now, row.timestamp_ms))
         else:
             published = next((one for one in outputs if isinstance(one, Generation)), None)
-            self._steps.append(step_after(self.view, before, last, now, row, published, leap))
+            self._steps.append(step_of(self.view, before, last, now, row, published, leap))
         return outputs
 
     def end(self, row: Row, *, historic: bool) -> None:
@@ -340,7 +339,7 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
             outputs += said
         sightings: Sequence[Sighting] = self._sightings
         if not self.view.finite:
-            timeline, sightings = late.records(timeline, sightings, self._newest_generation())
+            timeline, sightings = gaps.records_read_late(timeline, sightings, self._newest_generation())
         timeline, said = ordering.advance(self.view, timeline, sightings, steps, clock)
         outputs += said
         if end_of_input:

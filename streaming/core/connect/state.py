@@ -10,8 +10,8 @@ from rebalance_monitor.streaming.core.connect.leader.hypotheses import Process
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenLeaders
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
-from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
 from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
+from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
 from rebalance_monitor.streaming.core.model.results import Source
 
 

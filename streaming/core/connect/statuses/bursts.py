@@ -4,10 +4,10 @@ A worker that reads its config topic late makes the group loop: one generation w
 of them. Several workers that join one after the other, or a bulk of connectors created, look alike but slower.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.session import Work
 from rebalance_monitor.streaming.core.model.effects import Burst
 
 CLOSE_MS = 2_000
@@ -23,35 +23,32 @@ def kind_of(step: RecordStep) -> str:
     return step.causes[0].kind if step.causes else "unknown"
 
 
-def stepped(work: Work, step: RecordStep) -> None:
+def with_record(bursts: tuple[Burst, ...], step: RecordStep) -> tuple[Burst, ...]:
     """The record goes on with the burst before it, or begins one."""
-    kind, burst = kind_of(step), work.bursts[-1] if work.bursts else None
-    close = burst is not None and step.at_ms - burst.last_at_ms <= CLOSE_MS and step.generation > burst.last_generation
-    if burst is not None and close and burst.kind == kind:
-        work.bursts[-1] = replace(burst, last_generation=step.generation, last_at_ms=step.at_ms, count=burst.count + 1)
-        return
-    work.bursts.append(
-        Burst(
-            kind=kind,
-            first_generation=step.generation,
-            last_generation=step.generation,
-            first_at_ms=step.at_ms,
-            last_at_ms=step.at_ms,
-            count=1,
-        )
+    kind, last = kind_of(step), bursts[-1] if bursts else None
+    close = last is not None and step.at_ms - last.last_at_ms <= CLOSE_MS and step.generation > last.last_generation
+    if last is not None and close and last.kind == kind:
+        longer = replace(last, last_generation=step.generation, last_at_ms=step.at_ms, count=last.count + 1)
+        return (*bursts[:-1], longer)
+    first = Burst(
+        kind=kind,
+        first_generation=step.generation,
+        last_generation=step.generation,
+        first_at_ms=step.at_ms,
+        last_at_ms=step.at_ms,
+        count=1,
     )
+    return (*bursts, first)
 
 
-def of(work: Work, generation: int) -> Burst | None:
+def burst_of(bursts: Sequence[Burst], generation: int) -> Burst | None:
     """The burst that a generation belongs to, if it is one."""
-    for burst in reversed(work.bursts):
+    for burst in reversed(bursts):
         if burst.first_generation <= generation <= burst.last_generation:
             return burst if burst.count >= LEAST else None
     return None
 
 
-def trim(work: Work) -> None:
-    """Forget bursts that no unsettled generation belongs to; the latest may still grow."""
-    least = min((one.generation for one in work.unsettled), default=None)
-    needed = [one for one in work.bursts[:-1] if least is not None and one.last_generation >= least]
-    work.bursts = [*needed, *work.bursts[-1:]]
+def needed(bursts: tuple[Burst, ...], oldest: int | None) -> tuple[Burst, ...]:
+    """Those that a generation from the `oldest` on belongs to; the latest may still grow."""
+    return (*(one for one in bursts[:-1] if oldest is not None and one.last_generation >= oldest), *bursts[-1:])

@@ -9,64 +9,81 @@ no_stop      it still lives and never said that it stopped: unknown, perhaps it 
 not_known    a status or a record came after later ones were told: the order of things is not known
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
-from rebalance_monitor.streaming.core.connect.statuses.facts import ENDED, FAILED, JobFacts, Sighting
-from rebalance_monitor.streaming.core.connect.statuses.late import NOT_KNOWN, not_known
-from rebalance_monitor.streaming.core.connect.statuses.memory import Interruption, Unsettled
+from rebalance_monitor.streaming.core.connect.statuses.facts import ENDED, FAILED, JobFacts, JobKey, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.parting import Unsettled
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.connect.statuses.situation import Situation
 from rebalance_monitor.streaming.core.model.effects import DowntimeSum, JobDowntime
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
+NOT_KNOWN = "not_known"
 MOST_TOLD = 50
 """Interruptions told one by one per generation, the longest; all are in the sums."""
 
 
-def sighted(work: Work, status: Sighting, before: JobFacts) -> None:
-    """A status of a job: it may stop it, or take it up again."""
-    if status.state is None:
-        work.interruptions.pop(status.job, None)
-    elif status.state in ENDED:
-        known = work.interruptions.get(status.job)
-        if known is None or known.stopped_ms is None:
-            work.interruptions[status.job] = Interruption(
-                worker=status.worker, stopped_ms=status.at_ms, state=status.state
-            )
-        if status.state == FAILED:
-            _resumed(work, status, before)
-    else:
-        _resumed(work, status, before)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interruption:
+    """Since when a job may not run: its worker stopped it (`stopped_ms`) or vanished (between alive and missing); or
+    `unknown`, because what was written before came after what was written later."""
+
+    worker: str
+    stopped_ms: int | None = None
+    state: str | None = None
+    alive_ms: int = 0
+    missing_ms: int | None = None
+    session_ms: int = 0
+    unknown: bool = False
 
 
-def stepped(work: Work, step: RecordStep) -> None:
-    """A record, before its changes are applied: workers that vanished leave their jobs idle."""
-    for worker in step.gone:
-        for job in step.lost.get(worker, ()):
-            claims = work.facts(job).claims
-            if job not in work.interruptions and any(claim.worker == worker for claim in claims):
-                work.interruptions[job] = Interruption(
-                    worker=worker,
-                    alive_ms=work.alive_ms.get(worker, step.state_ms),
-                    missing_ms=step.state_ms,
-                    session_ms=step.session_ms,
-                )
+@dataclass(slots=True, kw_only=True)
+class Downtime:
+    """The jobs that may not run now."""
 
+    interruptions: dict[JobKey, Interruption] = field(default_factory=dict)
 
-def _resumed(work: Work, status: Sighting, before: JobFacts) -> None:
-    """Somebody takes the job up: tell how long it was down, with the generation that it happened in."""
-    broken = work.interruptions.get(status.job)
-    place = next((at for at, two in enumerate(work.unsettled) if two.generation == status.generation), None)
-    if place is None or (broken is not None and broken.state == FAILED and status.state == FAILED):
+    def before(self, now: Situation, step: RecordStep) -> None:
+        """A record, before its changes are applied: workers that vanished leave their jobs idle."""
+        for worker in step.gone:
+            for job in step.lost.get(worker, ()):
+                claims = now.facts(job).claims
+                if job not in self.interruptions and any(claim.worker == worker for claim in claims):
+                    self.interruptions[job] = Interruption(
+                        worker=worker,
+                        alive_ms=now.group.alive_ms.get(worker, step.state_ms),
+                        missing_ms=step.state_ms,
+                        session_ms=step.session_ms,
+                    )
+
+    def sighted(self, status: Sighting, before: JobFacts) -> JobDowntime | None:
+        """A status of a job, and what was known without it. It may stop the job, or take it up again: then how long it
+        was down."""
+        broken = self.interruptions.get(status.job)
+        if status.state is None:
+            self.interruptions.pop(status.job, None)
+            return None
         if status.state not in ENDED:
-            work.interruptions.pop(status.job, None)
-        return
-    told = _told(status, broken, before)
-    if status.state not in ENDED:
-        work.interruptions.pop(status.job, None)
-    if told is not None:
-        unsettled = work.unsettled[place]
-        work.unsettled[place] = replace(unsettled, interrupted=(*unsettled.interrupted, told))
+            self.interruptions.pop(status.job, None)
+            return _told(status, broken, before)
+        if broken is None or broken.stopped_ms is None:
+            broken = Interruption(worker=status.worker, stopped_ms=status.at_ms, state=status.state)
+            self.interruptions[status.job] = broken
+        return None if status.state != FAILED or broken.state == FAILED else _told(status, broken, before)
+
+    def late_status(self, status: Sighting) -> None:
+        """From when on the job stands still is not known, nor whether it does. It is also a later sign of life of its
+        writer, from which a crash is reckoned that was told already."""
+        for job, broken in self.interruptions.items():
+            if broken.worker == status.worker and broken.stopped_ms is None:
+                self.interruptions[job] = replace(broken, unknown=True)
+        self.interruptions[status.job] = Interruption(worker=status.worker, unknown=True)
+
+    def late_step(self, step: RecordStep) -> None:
+        """Statuses of the record's generation were told before it, and what they ended is forgotten."""
+        for job in (job for worker in step.gone for job in step.lost.get(worker, ())):
+            if job in self.interruptions:
+                self.interruptions[job] = replace(self.interruptions[job], unknown=True)
 
 
 def _told(status: Sighting, broken: Interruption | None, before: JobFacts) -> JobDowntime | None:
@@ -110,3 +127,8 @@ def summed(unsettled: Unsettled) -> tuple[tuple[DowntimeSum, ...], tuple[JobDown
         sums.append(not_known(len(unknown)))
     longest = sorted(known, key=lambda one: (-one.best_ms, one.job, one.until_ms))
     return tuple(sums), tuple(longest[:MOST_TOLD])
+
+
+def not_known(jobs: int) -> DowntimeSum:
+    """The sum of costs that nobody knows."""
+    return DowntimeSum(kind=NOT_KNOWN, jobs=jobs, total_ms=0, longest_ms=0)

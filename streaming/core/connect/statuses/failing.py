@@ -10,7 +10,7 @@ status of the task that differs from the one before among FAILED, RESTARTING and
 then RUNNING) is none. Traces of errors are never read.
 """
 
-from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP, WORKER_LOST
 from rebalance_monitor.streaming.core.connect.statuses.facts import (
@@ -19,16 +19,15 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     RESTARTING,
     RUNNING,
     STOPPED,
-    JobFacts,
     JobKey,
     Sighting,
 )
-from rebalance_monitor.streaming.core.connect.statuses.memory import Restarts
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.session import Open, Work
+from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, OpenPart, Situation, shown_at
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.transitions import key_of
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from rebalance_monitor.streaming.core.incidents.transitions import PartKey, key_of
+from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 LOOP = frozenset({FAILED, RESTARTING, RUNNING})
@@ -36,108 +35,135 @@ GO_ON = frozenset({FAILED_JOB.code, WORKER_LOST.code})
 WELL = frozenset({RUNNING, PAUSED, STOPPED})
 
 
-def sighted(work: Work, status: Sighting) -> None:
-    """A status, once the job's facts have it."""
-    _look(work, status.job, status.at_ms)
-    if status.job.startswith("task "):
-        _count(work, status)
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """A task's last status among FAILED, RESTARTING and RUNNING, and when such statuses changed (ms), the newest."""
+
+    state: str
+    times_ms: tuple[int, ...]
 
 
-def stepped(work: Work, step: RecordStep) -> None:
-    """A record, after its changes are applied."""
-    moved = [*step.gained.values(), *step.lost.values(), *step.started.values()]
-    jobs = {job for some in moved for job in some} | {one.subjects[0].key for one in _open(work)}
-    for job in sorted(jobs):
-        _look(work, job, step.at_ms)
+@dataclass(slots=True, kw_only=True)
+class FailingJobs:
+    """Of jobs that have failed only the open incidents are remembered; `restarts` of tasks that did not only run."""
+
+    restarts: dict[JobKey, Restarts] = field(default_factory=dict)
+
+    def sighted(self, now: Situation, status: Sighting) -> None:
+        """A status, once the job's facts have it."""
+        _look(now, status.job, status.at_ms)
+        if not status.job.startswith("task "):
+            return
+        if status.state is None:
+            if self.restarts.pop(status.job, None) is not None:
+                now.over([loop_key(status.job)], status.at_ms)
+            return
+        before = self.restarts.get(status.job)
+        restarts = counted(before, status, now.settings.restart_loop_changes)
+        if restarts is None or restarts == before:
+            return
+        self.restarts[status.job] = restarts
+        if loops(restarts, now.settings):
+            now.found(looping(now, status), status.at_ms)
+
+    def stepped(self, now: Situation, step: RecordStep) -> None:
+        """A record, after its changes are applied."""
+        moved = [*step.gained.values(), *step.lost.values(), *step.started.values()]
+        jobs = {job for some in moved for job in some} | {one.subjects[0].key for one in _open(now)}
+        for job in sorted(jobs):
+            _look(now, job, step.at_ms)
+
+    def due_ms(self, settings: ClusterSettings) -> int:
+        """When the next change is too long ago to count."""
+        return min((one.times_ms[0] + settings.restart_loop_ms for one in self.restarts.values()), default=TOLD)
+
+    def fire(self, now: Situation, now_ms: int) -> None:
+        """Loops that have ended by this time."""
+        window_ms = now.settings.restart_loop_ms
+        for job, restarts in list(self.restarts.items()):
+            left = tuple(at_ms for at_ms in restarts.times_ms if at_ms + window_ms > now_ms)
+            if left == restarts.times_ms:
+                continue
+            now.over([loop_key(job)], now_ms)
+            if left:
+                self.restarts[job] = Restarts(restarts.state, left)
+            else:
+                del self.restarts[job]
 
 
-def live(work: Work, now_ms: int) -> None:
+def live(now: Situation, now_ms: int) -> None:
     """What began in history and goes on, now that the group is read as it goes on: people are told of it."""
-    for key, part in list(work.open.items()):
+    for key, part in list(now.open.items()):
         if part.code in GO_ON and part.historic:
-            work.went_on(key, now_ms)
+            now.went_on(key, now_ms)
 
 
-def late(work: Work, now_ms: int) -> None:
-    """Loops that have ended by this time."""
-    for job, restarts in list(work.restarts.items()):
-        if restarts.times_ms[0] + work.settings.restart_loop_ms > now_ms:
-            continue
-        left = tuple(at for at in restarts.times_ms if at + work.settings.restart_loop_ms > now_ms)
-        work.over([key_of(RESTART_LOOP.code, (subject_of(job),))], now_ms)
-        if left:
-            work.restarts[job] = Restarts(restarts.state, left)
-        else:
-            del work.restarts[job]
+def failed_on(job: JobKey, worker: str) -> tuple[Subject, Subject]:
+    """The subjects of a job that has failed."""
+    return (subject_of(job), Subject("worker", worker))
 
 
-def due_ms(work: Work) -> int | None:
-    """When the next change is too long ago to count."""
-    return min((one.times_ms[0] + work.settings.restart_loop_ms for one in work.restarts.values()), default=None)
-
-
-def _look(work: Work, job: JobKey, at_ms: int) -> None:
-    facts = work.facts(job)
-    failed = _has_failed(facts)
-    shown = facts.shown
-    well = shown is None or shown.state in WELL
-    subject, holders = subject_of(job), {Subject("worker", holder) for holder in facts.holders}
-    ended = [
-        key_of(one.code, one.subjects)
-        for one in _open(work)
-        if one.subjects[0] == subject and (well or one.subjects[1] not in holders)
-    ]
-    work.over(ended, at_ms)
-    if failed and shown is not None:
-        work.found(_finding(work, subject, shown), at_ms)
-
-
-def _has_failed(facts: JobFacts) -> bool:
-    """Whether the job's one holder has said so since it has it."""
-    return facts.shown is not None and facts.shown.state == FAILED and facts.started
-
-
-def _finding(work: Work, subject: Subject, shown: Sighting) -> Finding:
+def failed(now: Situation, shown: Sighting, generation: int | None) -> Finding:
+    """A job that its one holder says has failed; `generation` None: of its holder's none is known."""
+    subjects = failed_on(shown.job, shown.worker)
+    held = "which holds it" if generation is None else f"which holds it in generation {generation}"
     return Finding(
         rule=FAILED_JOB,
         severity=Severity.MEDIUM,
         certainty=Certainty.CERTAIN,
-        subjects=(subject, Subject("worker", shown.worker)),
-        message=f"{subject.key} has FAILED on {shown.worker}, which holds it in generation "
-        f"{max(shown.generation, work.generation)}",
-        evidence=(Evidence(source=Source(work.status_topic, shown.partition, shown.offset)),),
+        subjects=subjects,
+        message=f"{subjects[0].key} has FAILED on {shown.worker}, {held}",
+        evidence=(shown_at(now, shown),),
     )
 
 
-def _count(work: Work, status: Sighting) -> None:
-    """Note a change between FAILED, RESTARTING and RUNNING; tasks that only ever ran are not kept."""
-    before = work.restarts.get(status.job)
-    if status.state is None:
-        if work.restarts.pop(status.job, None) is not None:
-            work.over([key_of(RESTART_LOOP.code, (subject_of(status.job),))], status.at_ms)
-        return
-    if status.state not in LOOP or (before is None and status.state == RUNNING):
-        return
-    if before is not None and before.state == status.state:
-        return
-    most, window_ms = work.settings.restart_loop_changes, work.settings.restart_loop_ms
-    times = (*(before.times_ms if before is not None else ()), status.at_ms)[-(most + 1) :]
-    work.restarts[status.job] = Restarts(status.state, times)
-    if len(times) > most and times[0] + window_ms > status.at_ms:
-        work.found(_loop(work, status, window_ms), status.at_ms)
+def counted(before: Restarts | None, status: Sighting, most: int) -> Restarts | None:
+    """The changes of a task with one more status of it, which is no tombstone. A task that only ever ran has none.
+    `most`: changes that are no loop."""
+    last = RUNNING if before is None else before.state
+    if status.state is None or status.state not in LOOP or status.state == last:
+        return before
+    return Restarts(status.state, (*(() if before is None else before.times_ms), status.at_ms)[-(most + 1) :])
 
 
-def _loop(work: Work, status: Sighting, window_ms: int) -> Finding:
+def loops(restarts: Restarts, settings: ClusterSettings) -> bool:
+    """Whether more changes than may be lie within the time that counts."""
+    most, times_ms = settings.restart_loop_changes, restarts.times_ms
+    return len(times_ms) > most and times_ms[-1] - times_ms[-1 - most] < settings.restart_loop_ms
+
+
+def loop_key(job: JobKey) -> PartKey:
+    return key_of(RESTART_LOOP.code, (subject_of(job),))
+
+
+def looping(now: Situation, status: Sighting) -> Finding:
+    """A task that fails and is restarted in a loop; `status`: the last one of it."""
+    settings = now.settings
     return Finding(
         rule=RESTART_LOOP,
         severity=Severity.MEDIUM,
         certainty=Certainty.CERTAIN,
         subjects=(subject_of(status.job),),
         message=f"{status.job} changed between FAILED, RESTARTING and RUNNING more than "
-        f"{work.settings.restart_loop_changes} times within {window_ms // 1_000} s, last on {status.worker}",
-        evidence=(Evidence(source=Source(work.status_topic, status.partition, status.offset)),),
+        f"{settings.restart_loop_changes} times within {settings.restart_loop_ms // 1_000} s, last on {status.worker}",
+        evidence=(shown_at(now, status),),
     )
 
 
-def _open(work: Work) -> Iterable[Open]:
-    return [one for one in work.open.values() if one.code == FAILED_JOB.code]
+def _look(now: Situation, job: JobKey, at_ms: int) -> None:
+    facts = now.facts(job)
+    shown = facts.shown
+    well = shown is None or shown.state in WELL
+    subject, holders = subject_of(job), {Subject("worker", holder) for holder in facts.holders}
+    ended = [
+        key_of(one.code, one.subjects)
+        for one in _open(now)
+        if one.subjects[0] == subject and (well or one.subjects[1] not in holders)
+    ]
+    now.over(ended, at_ms)
+    if shown is not None and shown.state == FAILED and facts.started:  # by its one holder, since it has the job
+        now.found(failed(now, shown, max(shown.generation, now.group.generation)), at_ms)
+
+
+def _open(now: Situation) -> list[OpenPart]:
+    return [one for one in now.open.values() if one.code == FAILED_JOB.code]

@@ -18,11 +18,51 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.connect.causes import GONE, LEFT, LOST
-from rebalance_monitor.streaming.core.connect.statuses.memory import Gone, Unsettled
-from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.model.effects import JobDowntime
+from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Source, Subject
 
 UNNOTICED_SHARE = 0.6
 """A crash is noticed one session time-out after the last heartbeat, which may itself be a third of it late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A worker that is in no record any more: how many jobs it had, for how many of them it has ever written a status,
+    how many it said to have stopped before the join phase ended, its last visible sign of life, what shows it, and when
+    it said so last (0: not known), by its own clock. `late`: how many it said to have stopped afterwards."""
+
+    worker: str
+    jobs: int
+    seen: int
+    stopped: int
+    alive_ms: int
+    evidence: Source | None = None
+    stopped_ms: int = 0
+    late: int = 0
+
+    def with_stop(self, at_ms: int, place: Source, *, late: bool) -> "Gone":
+        """With one more job that it said to have stopped."""
+        if late:
+            return replace(self, late=self.late + 1)
+        stopped, stopped_ms = self.stopped + 1, max(self.stopped_ms, at_ms)
+        evidence = self.evidence or place
+        return replace(self, stopped=stopped, seen=max(self.seen, stopped), evidence=evidence, stopped_ms=stopped_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsettled:
+    """A generation whose last word is still to come, at `due_ms`. `unknown`: what cost it came in another order."""
+
+    source: Source
+    generation: int
+    state_ms: int
+    due_ms: int
+    causes: tuple[Cause, ...]
+    gone: tuple[Gone, ...] = ()
+    interrupted: tuple[JobDowntime, ...] = ()
+    session_ms: int = 0
+    patient: bool = False
+    unknown: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,12 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     after,
 )
 from rebalance_monitor.streaming.core.connect.statuses.failing import LOOP, WELL
-from rebalance_monitor.streaming.core.connect.statuses.memory import Timeline
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable, pack
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
-from rebalance_monitor.streaming.core.connect.topics import connect_settings
+from rebalance_monitor.streaming.core.connect.statuses.situation import ToldGroup
+from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Passed, ReachedTime
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey, key_of
@@ -80,11 +81,11 @@ class PolledStatuses:
 
 def begun(timeline: Timeline) -> PolledStatuses:
     """What statuses have said of a group that was read so far."""
-    jobs = JobTable(timeline.jobs)
+    jobs = JobTable(timeline.group.jobs)
     shown = {job: facts.shown for job, facts in jobs.items() if facts.shown is not None}
     changes = {
         job: StateChanges(shown[job].worker, one.state, one.times_ms)
-        for job, one in timeline.restarts.items()
+        for job, one in timeline.laws.failing.restarts.items()
         if job in shown
     }
     return PolledStatuses(shown=shown, changes=changes, unsaid=frozenset(jobs))
@@ -93,7 +94,7 @@ def begun(timeline: Timeline) -> PolledStatuses:
 def resumed(known: PolledStatuses) -> Timeline:
     """The timeline of a group that is read again: the last words, and nothing of who held what."""
     jobs = {job: pack(job, JobFacts(shown=one, told_ms=one.at_ms)) for job, one in known.shown.items()}
-    return Timeline(jobs=dict(sorted(jobs.items())))
+    return Timeline(group=ToldGroup(jobs=dict(sorted(jobs.items()))))
 
 
 def given(known: PolledStatuses, polled: Observed, at_ms: int) -> PolledStatuses:

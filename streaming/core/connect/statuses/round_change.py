@@ -5,6 +5,12 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask, Observed, WorkerView, job_key
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
+from rebalance_monitor.streaming.core.fold.clocks import Leap
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.fold.published import body_of
+from rebalance_monitor.streaming.core.fold.state import Envelope
+from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
 
 KeysByWorker = Mapping[str, tuple[JobKey, ...]]
@@ -54,6 +60,10 @@ class RecordStep:
     jump_ms: int = 0
     unsure_ms: int = 0
 
+    def members_after(self, members: frozenset[str]) -> frozenset[str]:
+        """Who is in the group with the record, of those who were in it before."""
+        return members.difference(self.gone).union(self.joined)
+
 
 def keys(jobs: Iterable[ConnectorOrTask]) -> tuple[JobKey, ...]:
     """Sorted keys of these jobs."""
@@ -72,36 +82,38 @@ def seats(observed: Observed | None) -> dict[str, WorkerView]:
 
 
 def step_of(
-    now: Observed,
+    view: GroupView,
+    envelope_before: Envelope,
     last: Observed | None,
+    now: Observed,
+    row: Row,
     published: Generation | None,
-    *,
-    incarnation: int,
-    session_ms: int,
-    patience_ms: int,
-    historic: bool,
-    unseen: bool = False,
+    leap: Leap,
 ) -> RecordStep:
-    """The step of a record, against the record before it in this life of the group. `published` None: no members."""
+    """The step of a record. `envelope_before`: as it was before the record; `last`: the record before it, in this life
+    of the group; `published`: what was published of it, None for a record without members."""
+    envelope, timeouts = view.envelope, timeouts_of(view.settings, view.group, body_of(row))
+    same_life = envelope_before.incarnation == envelope.incarnation and envelope_before.generation is not None
+    unseen = same_life and now.generation > (envelope_before.generation or 0) + 1
     before, after = seats(last), seats(now)
     eager = now.protocol == EAGER
     downgraded = eager and last is not None and bool(last.views) and last.protocol != EAGER
     gained, lost, claimed, absent, started = {}, {}, {}, {}, {}
     for worker in sorted({*before, *after}):
         had = before[worker].holds if worker in before else frozenset[ConnectorOrTask]()
-        view = after.get(worker)
-        has = view.holds if view is not None else frozenset[ConnectorOrTask]()
+        seat = after.get(worker)
+        has = seat.holds if seat is not None else frozenset[ConnectorOrTask]()
         gained[worker], lost[worker] = keys(has - had), keys(had - has)
-        if view is not None and not eager:
-            claimed[worker], absent[worker] = keys(view.held - had), keys(had - view.held)
-            started[worker] = keys(view.assigned)
-        elif view is not None and downgraded:
+        if seat is not None and not eager:
+            claimed[worker], absent[worker] = keys(seat.held - had), keys(had - seat.held)
+            started[worker] = keys(seat.assigned)
+        elif seat is not None and downgraded:
             # Workers stop everything before a rebalance if the generation before was eager, so here nobody has.
             started[worker] = gained[worker]
-    behind = [worker for worker, view in after.items() if (view.config_offset or 0) < (now.config_offset or 0)]
+    behind = [worker for worker, seat in after.items() if (seat.config_offset or 0) < (now.config_offset or 0)]
     return RecordStep(
         source=now.source,
-        incarnation=incarnation,
+        incarnation=envelope.incarnation,
         generation=now.generation,
         at_ms=now.at_ms,
         state_ms=now.state_ms if now.state_ms > 0 else now.at_ms,
@@ -122,10 +134,12 @@ def step_of(
         judged=published is not None and published.verdict.expected is not None,
         unexpected=_unexpected(after, published),
         causes=published.cause if published is not None else (),
-        session_ms=session_ms,
-        patience_ms=patience_ms,
+        session_ms=timeouts.session_ms,
+        patience_ms=timeouts.both_ms,
         delay_ms=now.delay_ms,
-        historic=historic,
+        historic=envelope.historic,
+        jump_ms=leap.back_ms,
+        unsure_ms=leap.unsure_ms,
     )
 
 

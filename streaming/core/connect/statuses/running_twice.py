@@ -18,7 +18,7 @@ was surely written after it: writes may arrive late, and two workers' clocks dif
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
 from rebalance_monitor.streaming.core.connect.statuses.facts import (
@@ -30,9 +30,8 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     JobKey,
     Sighting,
 )
-from rebalance_monitor.streaming.core.connect.statuses.memory import CameBack, Suspicion
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.session import Work, incident_key
+from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, incident_key, shown_at
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import MOST_RECORDS
 from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -52,128 +51,291 @@ MOST_RETURNED = 256
 """Jobs that returning workers brought along, the newest, that are remembered."""
 
 
-def sighted(work: Work, status: Sighting, before: JobFacts) -> None:
-    """A status of a job; `before` is what was known without it."""
-    if status.state is None:
-        _close(work, [two for two in work.suspicions if two.job == status.job], status.at_ms)
-        return
-    for suspicion in [two for two in work.suspicions if two.job == status.job and status.worker in (two.old, two.new)]:
-        if status.worker == suspicion.new:
-            _of_the_new(work, suspicion, status)
-        elif _handed_back(work, before, status, suspicion):
-            _close(work, [suspicion], status.at_ms)
-        elif not _of_an_unseen_generation(work, status):
-            _sign_of_life(work, suspicion, status)
-    if status.state == RUNNING:
-        for claim in before.claims:
-            if claim.worker != status.worker:
-                _suspect(work, status, claim)
-        _beside_returned(work, status)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """Two workers that may run one job: `new` wrote RUNNING in `generation` while `old` still claimed it.
+
+    It ends at `due_ms` unless `old` gives a sign of life before; `certain` once it did. `new` had surely started by
+    `late_ms` (None: nobody knows). `alive`: generation and time of the first status of `old` behind that in the topic.
+    `ended`: `new` runs the job no more, but whether `old` ran beside it is not known yet. `downgraded`: likely
+    already, for the generation is the first eager one after a cooperative one, and `old` is in it. `hidden`: `old` may
+    have written that the job ended where nobody could read it. `over`: `new` may have done so, and nothing shows any
+    more that both ran it at a time.
+    """
+
+    job: JobKey
+    new: str
+    old: str
+    generation: int
+    at_ms: int
+    due_ms: int
+    certain: bool = False
+    downgraded: bool = False
+    late_ms: int | None = None
+    alive: tuple[int, int] | None = None
+    ended: bool = False
+    hidden: bool = False
+    over: bool = False
+
+    def of(self, job: JobKey, one: str, two: str) -> bool:
+        """Whether these two workers may run this job."""
+        return self.job == job and {self.new, self.old} == {one, two}
 
 
-def _of_the_new(work: Work, suspicion: Suspicion, status: Sighting) -> None:
-    """The new owner has stopped, or starts anew. If it stopped, a record may still show that the old one ran on."""
-    if status.state in ENDED or (suspicion.ended and status.state == RUNNING):
-        _close(work, [suspicion], status.at_ms)
-        if status.state in ENDED and not suspicion.certain and not suspicion.ended:
-            work.suspicions.append(replace(suspicion, ended=True))
+@dataclass(frozen=True, slots=True)
+class CameBack:
+    """A worker that came into a generation with a job that another one, `beside` it, reported as its own as well."""
+
+    job: JobKey
+    worker: str
+    beside: str
+    generation: int
+    source: Source
 
 
-def _handed_back(work: Work, facts: JobFacts, status: Sighting, suspicion: Suspicion) -> bool:
+@dataclass(slots=True, kw_only=True)
+class RunningTwice:
+    """`returned`: who came back with what, lately. `unstopped`: workers that a fall to the eager protocol in the last
+    record left running."""
+
+    suspicions: tuple[Suspicion, ...] = ()
+    returned: tuple[CameBack, ...] = ()
+    unstopped: frozenset[str] = frozenset()
+
+    def sighted(self, now: Situation, status: Sighting, before: JobFacts) -> None:
+        """A status of a job; `before` is what was known without it."""
+        if status.state is None:
+            self._close(now, [two for two in self.suspicions if two.job == status.job], status.at_ms)
+            return
+        own = [one for one in self.suspicions if one.job == status.job and status.worker in (one.old, one.new)]
+        for suspicion in own:
+            if status.worker == suspicion.new:
+                self._of_the_new(now, suspicion, status)
+            elif _handed_back(now, before, status, suspicion):
+                self._close(now, [suspicion], status.at_ms)
+            elif not _of_an_unseen_generation(now, status):
+                self._sign_of_life(now, suspicion, status)
+        if status.state == RUNNING:
+            for claim in before.claims:
+                if claim.worker != status.worker:
+                    self._suspect(now, status, claim)
+            self._beside_returned(now, status)
+
+    def _of_the_new(self, now: Situation, suspicion: Suspicion, status: Sighting) -> None:
+        """The new owner has stopped, or starts anew. If it stopped, a record may still show that the old one ran on."""
+        if status.state in ENDED or (suspicion.ended and status.state == RUNNING):
+            self._close(now, [suspicion], status.at_ms)
+            if status.state in ENDED and not suspicion.certain and not suspicion.ended:
+                self.suspicions += (replace(suspicion, ended=True),)
+
+    def _sign_of_life(self, now: Situation, suspicion: Suspicion, status: Sighting) -> None:
+        if _ran_beside(now, suspicion, status):
+            why = f"{suspicion.old} wrote {status.state} after {suspicion.new} had started it"
+            suspicion = self._certain(now, suspicion, status.at_ms, why, now.place(status))
+        elif suspicion.alive is None or suspicion.alive[0] != status.generation:
+            suspicion = self._instead(suspicion, replace(suspicion, alive=(status.generation, status.at_ms)))
+        if status.state in ENDED or (suspicion.ended and suspicion.certain):
+            self._close(now, [suspicion], status.at_ms)
+
+    def _suspect(self, now: Situation, status: Sighting, claim: Claim) -> None:
+        """RUNNING while another worker still claims the job. The lower generation is the former owner's."""
+        late = status.generation < claim.generation
+        new, old = (claim.worker, status.worker) if late else (status.worker, claim.worker)
+        if any(two.of(status.job, new, old) and not two.ended for two in self.suspicions):
+            return
+        due_ms = status.at_ms + now.group.patience_ms
+        if not late:
+            due_ms = claim.void_ms if claim.void_ms is not None else due_ms
+            _doubt(now, status.job, old, None if due_ms <= status.at_ms else due_ms)
+            if due_ms <= status.at_ms:
+                return
+        suspicion = Suspicion(
+            job=status.job,
+            new=new,
+            old=old,
+            generation=claim.generation if late else status.generation,
+            at_ms=claim.at_ms if late else status.at_ms,
+            due_ms=due_ms,
+            late_ms=now.offsets.latest_ms(claim if late else status),
+            hidden=not late and _may_be_over(now, claim),
+        )
+        suspicion = replace(suspicion, downgraded=self._left_running(now, suspicion))
+        self.suspicions += (suspicion,)
+        places = (Evidence(source=now.place(claim)), shown_at(now, status))
+        why = DOWNGRADED.format(old=old) if suspicion.downgraded else f"{old} has not said that it stopped"
+        now.found(_finding(suspicion, why, places), status.at_ms, suspicion.generation)
+        if late:
+            self._sign_of_life(now, suspicion, status)
+
+    def _left_running(self, now: Situation, suspicion: Suspicion) -> bool:
+        """Whether the job moved in the last record, which let the group fall to the eager protocol, from a worker that
+        is still in the group."""
+        return suspicion.generation == now.group.generation and suspicion.old in self.unstopped
+
+    def stepped(self, now: Situation, step: RecordStep) -> None:
+        """A record, after its changes are applied: a downgrade makes the suspicions of its own generation likely."""
+        self.unstopped = frozenset(step.unstopped)
+        for suspicion in [one for one in self.suspicions if not (one.certain or one.downgraded or one.ended)]:
+            if self._left_running(now, suspicion):
+                likely = self._instead(suspicion, replace(suspicion, downgraded=True))
+                why = DOWNGRADED.format(old=suspicion.old)
+                now.found(_finding(likely, why, (Evidence(source=step.source),)), step.at_ms)
+
+    def _certain(self, now: Situation, suspicion: Suspicion, at_ms: int, why: str, place: Source) -> Suspicion:
+        """The old owner lives: this is no mere suspicion any more, and the next silence counts from here."""
+        due_ms = at_ms + now.group.patience_ms
+        sure = self._instead(suspicion, replace(suspicion, certain=True, due_ms=due_ms))
+        if not suspicion.certain:
+            now.found(_finding(sure, why, (Evidence(source=place),)), at_ms)
+        return sure
+
+    def _instead(self, former: Suspicion, suspicion: Suspicion) -> Suspicion:
+        self.suspicions = tuple(suspicion if one == former else one for one in self.suspicions)
+        return suspicion
+
+    def _close(self, now: Situation, suspicions: Iterable[Suspicion], at_ms: int) -> None:
+        ended = list(suspicions)
+        self.suspicions = tuple(one for one in self.suspicions if one not in ended)
+        now.over([incident_key(_finding(one, "", ())) for one in ended], at_ms)
+
+    def before(self, now: Situation, step: RecordStep) -> None:
+        """A record, before its changes are applied: who reports it as its own now?"""
+        members = step.members_after(now.group.members)
+        for suspicion in self.suspicions:
+            if step.generation <= suspicion.generation:
+                continue
+            if suspicion.ended:
+                self._ended_before(now, step, suspicion, members)
+                continue
+            old_has, new_has = (_reports(now, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
+            if suspicion.old in members and old_has and suspicion.new in members and new_has:
+                if suspicion.hidden:
+                    continue
+                self._certain(now, suspicion, step.at_ms, _why(suspicion.old), step.source)
+            elif suspicion.new not in members or not new_has or suspicion.old in members:
+                self._close(now, [suspicion], step.at_ms)
+                if suspicion.old in members and not old_has:
+                    _doubt(now, suspicion.job, suspicion.old, None)
+        for worker, jobs in sorted(step.claimed.items()):
+            for job in jobs:
+                self._brought_back(now, step, worker, job, members)
+        self._returned(now, step)
+
+    def _ended_before(self, now: Situation, step: RecordStep, suspicion: Suspicion, members: frozenset[str]) -> None:
+        """The new owner has stopped the job, by the times that are told. If both report it in a record that takes it
+        from the new owner, that stop came after the record, and both ran it until then."""
+        if suspicion.old not in members:
+            return
+        taken = suspicion.new in members and suspicion.job in step.lost.get(suspicion.new, ())
+        both = taken and all(_reports(now, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
+        if both and not suspicion.hidden and suspicion.job in step.claimed.get(suspicion.old, ()):
+            suspicion = self._certain(now, suspicion, step.at_ms, _why(suspicion.old), step.source)
+        self._close(now, [suspicion], step.at_ms)
+
+    def _returned(self, now: Situation, step: RecordStep) -> None:
+        """Remember who brings along what another one reports too: that it has started it may be told only later."""
+        oldest = step.generation - MOST_RECORDS
+        returned = [one for one in self.returned if oldest < one.generation < step.generation]
+        for worker in (one for one in step.joined if one in step.claimed):
+            for job in step.claimed[worker]:
+                facts = now.facts(job)
+                if facts.ended_by(worker, before=step.generation) or _end_hidden(now, worker, facts):
+                    continue
+                others = (one for one in facts.holders if one != worker and _reports(now, step, one, job))
+                returned += [CameBack(job, worker, one, step.generation, step.source) for one in others]
+        self.returned = tuple(returned[-MOST_RETURNED:])
+
+    def _beside_returned(self, now: Situation, status: Sighting) -> None:
+        """A start that is told after the record in which the old owner reported the job too."""
+        for back in self.returned:
+            if (back.job, back.beside) != (status.job, status.worker) or back.generation <= status.generation:
+                continue
+            known = next((two for two in self.suspicions if two.of(status.job, status.worker, back.worker)), None)
+            if known is None:
+                known = Suspicion(
+                    job=status.job,
+                    new=status.worker,
+                    old=back.worker,
+                    generation=status.generation,
+                    at_ms=status.at_ms,
+                    due_ms=status.at_ms + now.group.patience_ms,
+                )
+                self.suspicions += (known,)
+            self._certain(now, known, status.at_ms, _why(back.worker), back.source)
+
+    def _brought_back(
+        self, now: Situation, step: RecordStep, worker: str, job: JobKey, members: frozenset[str]
+    ) -> None:
+        """A worker reports a job it was not known to hold, while another runs it: a zombie's, found without a
+        suspicion. If it has written before that the job ended, it holds the job and does not run it."""
+        facts = now.facts(job)
+        if facts.ended_by(worker, before=step.generation):
+            return
+        for claim in facts.claims:
+            known = any(one.of(job, claim.worker, worker) for one in self.suspicions)
+            if claim.worker == worker or known or claim.worker not in members or claim.generation >= step.generation:
+                continue
+            if _reports(now, step, claim.worker, job):
+                suspicion = Suspicion(
+                    job=job, new=claim.worker, old=worker, generation=claim.generation, at_ms=claim.at_ms, due_ms=0
+                )
+                over = _may_be_over(now, claim)
+                if over or _end_hidden(now, worker, facts):
+                    suspicion = replace(suspicion, due_ms=step.at_ms + now.group.patience_ms, hidden=True, over=over)
+                    self.suspicions += (suspicion,)
+                    place, hidden = Evidence(source=step.source), claim.worker if over else worker
+                    now.found(_finding(suspicion, HIDDEN.format(old=hidden), (place,)), step.at_ms)
+                    continue
+                self.suspicions += (suspicion,)
+                self._certain(now, suspicion, step.at_ms, _why(worker), step.source)
+
+    def due_ms(self) -> int:
+        return min((one.due_ms for one in self.suspicions), default=TOLD)
+
+    def wait(self, ms: int) -> None:
+        """So much of the time that is told next may not have passed."""
+        self.suspicions = tuple(replace(one, due_ms=one.due_ms + ms) for one in self.suspicions)
+
+    def fire(self, now: Situation, now_ms: int) -> None:
+        """Old owners that kept silent long enough do not run anything: their claims are void."""
+        for suspicion in [one for one in self.suspicions if one.due_ms <= now_ms]:
+            _doubt(now, suspicion.job, suspicion.old, None)
+            self._close(now, [suspicion], suspicion.due_ms)
+
+
+def _handed_back(now: Situation, facts: JobFacts, status: Sighting, suspicion: Suspicion) -> bool:
     """The old owner was given the job anew, after the other had it: it starts it rightly, be it as a paused one. Where
     its generation has left no record, that may be so; but what it stops it may have brought along."""
-    newer = max(work.generation, suspicion.generation) < status.generation
-    if newer and status.state not in ENDED and not work.recorded_in(status.generation):
+    newer = max(now.group.generation, suspicion.generation) < status.generation
+    if newer and status.state not in ENDED and not now.recorded_in(status.generation):
         return True
     return status.worker in facts.holders and suspicion.generation < facts.since <= status.generation
 
 
-def _of_an_unseen_generation(work: Work, status: Sighting) -> bool:
+def _of_an_unseen_generation(now: Situation, status: Sighting) -> bool:
     """Whether the writer started the job in a generation whose record lies in a hole: it may have been given it there.
     The next record shows who has it."""
-    following = work.following
-    within = following is not None and following.unseen and work.generation < status.generation < following.generation
-    return status.state == RUNNING and within and not work.recorded_in(status.generation)
+    following = now.following
+    if following is None or not following.unseen or status.state != RUNNING:
+        return False
+    within = now.group.generation < status.generation < following.generation
+    return within and not now.recorded_in(status.generation)
 
 
-def _sign_of_life(work: Work, suspicion: Suspicion, status: Sighting) -> None:
-    if _ran_beside(work, suspicion, status):
-        place = Source(work.status_topic, status.partition, status.offset)
-        why = f"{suspicion.old} wrote {status.state} after {suspicion.new} had started it"
-        suspicion = _certain(work, suspicion, status.at_ms, why, place)
-    elif suspicion.alive is None or suspicion.alive[0] != status.generation:
-        alive = replace(suspicion, alive=(status.generation, status.at_ms))
-        work.suspicions = [alive if two == suspicion else two for two in work.suspicions]
-        suspicion = alive
-    if status.state in ENDED or (suspicion.ended and suspicion.certain):
-        _close(work, [suspicion], status.at_ms)
-
-
-def _ran_beside(work: Work, suspicion: Suspicion, status: Sighting) -> bool:
+def _ran_beside(now: Situation, suspicion: Suspicion, status: Sighting) -> bool:
     """Whether this status of the old owner, which stands behind the start of the new one in the topic, was also written
     after it: in the same generation or a later one, by every clock that can be, or longer than a write may be on its
     way after another one behind that start, on the old owner's own clock. Where the new one's run may have been over,
     nothing shows it; where the old one's may, the UNASSIGNED of a connector does not, which one that failed has too."""
     if suspicion.over or (suspicion.hidden and status.state == UNASSIGNED and status.job.startswith("connector ")):
         return False
-    if suspicion.generation <= status.generation <= work.generation:
+    if suspicion.generation <= status.generation <= now.group.generation:
         return True
-    earliest_ms = work.offsets.earliest_ms(status)
+    earliest_ms = now.offsets.earliest_ms(status)
     if earliest_ms is not None and suspicion.late_ms is not None and earliest_ms > suspicion.late_ms:
         return True
     alive = suspicion.alive
     return alive is not None and alive[0] == status.generation and status.at_ms >= alive[1] + SKEW_MS
-
-
-def _suspect(work: Work, status: Sighting, claim: Claim) -> None:
-    """RUNNING while another worker still claims the job. The lower generation is the former owner's."""
-    late = status.generation < claim.generation
-    new, old = (claim.worker, status.worker) if late else (status.worker, claim.worker)
-    if any(two.job == status.job and {two.new, two.old} == {new, old} and not two.ended for two in work.suspicions):
-        return
-    due_ms = status.at_ms + work.patience_ms
-    if not late:
-        due_ms = claim.void_ms if claim.void_ms is not None else due_ms
-        _doubt(work, status.job, old, None if due_ms <= status.at_ms else due_ms)
-        if due_ms <= status.at_ms:
-            return
-    suspicion = Suspicion(
-        job=status.job,
-        new=new,
-        old=old,
-        generation=claim.generation if late else status.generation,
-        at_ms=claim.at_ms if late else status.at_ms,
-        due_ms=due_ms,
-        late_ms=work.offsets.latest_ms(claim if late else status),
-        hidden=not late and _may_be_over(work, claim),
-    )
-    suspicion = replace(suspicion, downgraded=_left_running(work, suspicion))
-    work.suspicions.append(suspicion)
-    places = tuple(
-        Evidence(source=Source(work.status_topic, partition, offset))
-        for partition, offset in ((claim.partition, claim.offset), (status.partition, status.offset))
-    )
-    why = DOWNGRADED.format(old=old) if suspicion.downgraded else f"{old} has not said that it stopped"
-    work.found(_finding(suspicion, why, places), status.at_ms, suspicion.generation)
-    if late:
-        _sign_of_life(work, suspicion, status)
-
-
-def _left_running(work: Work, suspicion: Suspicion) -> bool:
-    """Whether the job moved in the last record, which let the group fall to the eager protocol, from a worker that is
-    still in the group."""
-    return suspicion.generation == work.generation and suspicion.old in work.unstopped
-
-
-def downgraded(work: Work, step: RecordStep) -> None:
-    """A record, after its changes are applied: the suspicions of its own generation that a downgrade makes likely."""
-    work.unstopped = frozenset(step.unstopped)
-    for suspicion in [one for one in work.suspicions if not (one.certain or one.downgraded or one.ended)]:
-        if _left_running(work, suspicion):
-            likely = replace(suspicion, downgraded=True)
-            work.suspicions = [likely if one == suspicion else one for one in work.suspicions]
-            why = DOWNGRADED.format(old=suspicion.old)
-            work.found(_finding(likely, why, (Evidence(source=step.source),)), step.at_ms)
 
 
 def _grade_of(suspicion: Suspicion) -> tuple[str, Severity, Certainty]:
@@ -200,156 +362,37 @@ def _finding(suspicion: Suspicion, why: str, evidence: tuple[Evidence, ...]) -> 
     )
 
 
-def _certain(work: Work, suspicion: Suspicion, at_ms: int, why: str, place: Source) -> Suspicion:
-    """The old owner lives: this is no mere suspicion any more, and the next silence counts from here."""
-    sure = replace(suspicion, certain=True, due_ms=at_ms + work.patience_ms)
-    work.suspicions = [sure if one == suspicion else one for one in work.suspicions]
-    if not suspicion.certain:
-        work.found(_finding(sure, why, (Evidence(source=place),)), at_ms)
-    return sure
-
-
-def _close(work: Work, suspicions: Iterable[Suspicion], at_ms: int) -> None:
-    ended = list(suspicions)
-    work.suspicions = [one for one in work.suspicions if one not in ended]
-    work.over([incident_key(_finding(one, "", ())) for one in ended], at_ms)
-
-
-def rejoined(work: Work, step: RecordStep) -> None:
-    """A record, before its changes are applied: who reports it as its own now?"""
-    members = (work.members - set(step.gone)) | set(step.joined)
-    for suspicion in list(work.suspicions):
-        if step.generation <= suspicion.generation:
-            continue
-        if suspicion.ended:
-            _ended_before(work, step, suspicion, members)
-            continue
-        old_has, new_has = (_reports(work, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
-        if suspicion.old in members and old_has and suspicion.new in members and new_has:
-            if suspicion.hidden:
-                continue
-            _certain(work, suspicion, step.at_ms, _why(suspicion.old), step.source)
-        elif suspicion.new not in members or not new_has or suspicion.old in members:
-            _close(work, [suspicion], step.at_ms)
-            if suspicion.old in members and not old_has:
-                _doubt(work, suspicion.job, suspicion.old, None)
-    for worker, jobs in sorted(step.claimed.items()):
-        for job in jobs:
-            _brought_back(work, step, worker, job, members)
-    _returned(work, step)
-
-
-def _ended_before(work: Work, step: RecordStep, suspicion: Suspicion, members: set[str]) -> None:
-    """The new owner has stopped the job, by the times that are told. If both report it in a record that takes it from
-    the new owner, that stop came after the record, and both ran it until then."""
-    if suspicion.old not in members:
-        return
-    taken = suspicion.new in members and suspicion.job in step.lost.get(suspicion.new, ())
-    both = taken and all(_reports(work, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
-    if both and not suspicion.hidden and suspicion.job in step.claimed.get(suspicion.old, ()):
-        suspicion = _certain(work, suspicion, step.at_ms, _why(suspicion.old), step.source)
-    _close(work, [suspicion], step.at_ms)
-
-
-def _returned(work: Work, step: RecordStep) -> None:
-    """Remember who brings along what another one reports too: that this one has started it may be told only later."""
-    oldest = step.generation - MOST_RECORDS
-    work.returned = [one for one in work.returned if oldest < one.generation < step.generation]
-    for worker in (one for one in step.joined if one in step.claimed):
-        for job in step.claimed[worker]:
-            facts = work.facts(job)
-            if facts.ended_by(worker, before=step.generation) or _end_hidden(work, worker, facts):
-                continue
-            others = (one for one in facts.holders if one != worker and _reports(work, step, one, job))
-            work.returned += [CameBack(job, worker, one, step.generation, step.source) for one in others]
-    work.returned = work.returned[-MOST_RETURNED:]
-
-
-def _beside_returned(work: Work, status: Sighting) -> None:
-    """A start that is told after the record in which the old owner reported the job too."""
-    for back in work.returned:
-        if (back.job, back.beside) != (status.job, status.worker) or back.generation <= status.generation:
-            continue
-        pair = {status.worker, back.worker}
-        known = next((two for two in work.suspicions if two.job == status.job and {two.new, two.old} == pair), None)
-        if known is None:
-            due_ms = status.at_ms + work.patience_ms
-            known = Suspicion(
-                job=status.job,
-                new=status.worker,
-                old=back.worker,
-                generation=status.generation,
-                at_ms=status.at_ms,
-                due_ms=due_ms,
-            )
-            work.suspicions.append(known)
-        _certain(work, known, status.at_ms, _why(back.worker), back.source)
-
-
 def _why(old: str) -> str:
     return f"{old} is in the group and reports it as its own"
 
 
-def _brought_back(work: Work, step: RecordStep, worker: str, job: JobKey, members: set[str]) -> None:
-    """A worker reports a job it was not known to hold, while another runs it: a zombie's, found without a suspicion. If
-    it has written before that the job ended, it holds the job and does not run it."""
-    facts = work.facts(job)
-    if facts.ended_by(worker, before=step.generation):
-        return
-    for claim in facts.claims:
-        known = any(one.job == job and {one.new, one.old} == {claim.worker, worker} for one in work.suspicions)
-        if claim.worker == worker or known or claim.worker not in members or claim.generation >= step.generation:
-            continue
-        if _reports(work, step, claim.worker, job):
-            suspicion = Suspicion(
-                job=job, new=claim.worker, old=worker, generation=claim.generation, at_ms=claim.at_ms, due_ms=0
-            )
-            over = _may_be_over(work, claim)
-            if over or _end_hidden(work, worker, facts):
-                suspicion = replace(suspicion, due_ms=step.at_ms + work.patience_ms, hidden=True, over=over)
-                work.suspicions.append(suspicion)
-                place, hidden = Evidence(source=step.source), claim.worker if over else worker
-                work.found(_finding(suspicion, HIDDEN.format(old=hidden), (place,)), step.at_ms)
-                continue
-            work.suspicions.append(suspicion)
-            _certain(work, suspicion, step.at_ms, _why(worker), step.source)
-
-
-def _end_hidden(work: Work, worker: str, facts: JobFacts) -> bool:
+def _end_hidden(now: Situation, worker: str, facts: JobFacts) -> bool:
     """Whether the worker may have written that it ended without anybody having read it: its last statuses of the
     job lie in a hole of the topic, between the record with which it joined and now."""
     known = {claim.partition for claim in facts.claims} | (
         {facts.shown.partition} if facts.shown is not None else set()
     )
-    holes = [at_ms for place, at_ms in work.holes_ms.items() if not known or int(place) in known]
-    joined_ms = work.joined_ms.get(worker)
+    holes = [at_ms for place, at_ms in now.group.holes_ms.items() if not known or int(place) in known]
+    joined_ms = now.group.joined_ms.get(worker)
     return any(joined_ms is None or at_ms > joined_ms - SKEW_MS for at_ms in holes)
 
 
-def _may_be_over(work: Work, claim: Claim) -> bool:
+def _may_be_over(now: Situation, claim: Claim) -> bool:
     """Whether the run may have ended without anybody having read it: a hole of the topic lies behind its start."""
-    at_ms = work.holes_ms.get(str(claim.partition))
+    at_ms = now.group.holes_ms.get(str(claim.partition))
     return at_ms is not None and at_ms > claim.at_ms
 
 
-def _reports(work: Work, step: RecordStep, worker: str, job: JobKey) -> bool:
+def _reports(now: Situation, step: RecordStep, worker: str, job: JobKey) -> bool:
     """Whether the worker, by its own account when it joined, has the job. Eager workers give no account."""
     if job in step.claimed.get(worker, ()):
         return True
-    return worker in work.facts(job).holders and not step.restarts and job not in step.absent.get(worker, ())
+    return worker in now.facts(job).holders and not step.restarts and job not in step.absent.get(worker, ())
 
 
-def silent(work: Work, now_ms: int) -> None:
-    """Old owners that kept silent long enough do not run anything: their claims are void."""
-    due = [one for one in work.suspicions if one.due_ms <= now_ms]
-    for suspicion in due:
-        _doubt(work, suspicion.job, suspicion.old, None)
-        _close(work, [suspicion], suspicion.due_ms)
-
-
-def _doubt(work: Work, job: JobKey, worker: str, void_ms: int | None) -> None:
+def _doubt(now: Situation, job: JobKey, worker: str, void_ms: int | None) -> None:
     """The worker's claim will be void at this time, or (None) is now."""
-    facts = work.facts(job)
+    facts = now.facts(job)
     kept = (claim for claim in facts.claims if claim.worker != worker or void_ms is not None)
     claims = tuple(replace(claim, void_ms=void_ms) if claim.worker == worker else claim for claim in kept)
-    work.change(job, replace(facts, claims=claims))
+    now.change(job, replace(facts, claims=claims))

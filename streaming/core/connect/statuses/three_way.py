@@ -11,27 +11,30 @@ unknown       held, and the status topic has never told of it
 """
 
 from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, RUNNING, JobFacts, JobKey
-from rebalance_monitor.streaming.core.connect.statuses.session import ChangedJob, Work
+from rebalance_monitor.streaming.core.connect.statuses.situation import ChangedJob, Situation
 from rebalance_monitor.streaming.core.model.results import JobState
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 
-def states(work: Work) -> None:
+def states(now: Situation) -> None:
     """Publish every job that this call touched, as it stands now. What came and went before a generation was known was
     never published."""
-    for job, standing in sorted(work.touched.items()):
-        if not standing.facts.nobodys or standing.known or job in work.before:
-            work.outputs.append(_state(work, job, standing))
-    work.touched.clear()
+    for job, standing in sorted(now.touched.items()):
+        gone = standing.facts.nobodys
+        if not gone or standing.known or job in now.before:
+            word = "gone" if gone else agreement(standing.facts, judged=standing.judged)
+            now.outputs.append(row_of(now, job, standing, word))
+    now.touched.clear()
 
 
-def _state(work: Work, job: JobKey, standing: ChangedJob) -> JobState:
-    facts, judged, gone = standing.facts, standing.judged, standing.facts.nobodys
+def row_of(now: Situation, job: JobKey, standing: ChangedJob, agreement: str) -> JobState:
+    """The row of one job."""
+    facts, judged = standing.facts, standing.judged
     shown = facts.shown
     expected = facts.expected or (facts.holders[0] if len(facts.holders) == 1 else None)
     return JobState(
-        cluster=work.settings.name,
-        group=work.group,
+        cluster=now.settings.name,
+        group=now.view.group,
         job=subject_of(job),
         incarnation=standing.incarnation,
         generation=standing.generation,
@@ -43,8 +46,8 @@ def _state(work: Work, job: JobKey, standing: ChangedJob) -> JobState:
         running_generation=shown.generation if shown is not None else None,
         running_at_ms=shown.at_ms if shown is not None else None,
         since_ms=facts.since_ms,
-        agreement="gone" if gone else agreement(facts, judged=judged),
-        gone=gone,
+        agreement=agreement,
+        gone=agreement == "gone",
     )
 
 

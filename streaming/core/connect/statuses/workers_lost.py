@@ -9,13 +9,15 @@ what it held, and `unassigned_too_long` tells where nobody has. What tells the t
 worker that joins after another one was lost came instead of it, as where each start of a process makes a new name.
 """
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.connect.causes import LOST
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import WORKER_LOST
-from rebalance_monitor.streaming.core.connect.statuses.memory import LostWorker
+from rebalance_monitor.streaming.core.connect.statuses.downtime import Interruption
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.session import Work
+from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS
 from rebalance_monitor.streaming.core.model.moments import utc
@@ -25,63 +27,81 @@ TOLD_MS = 24 * 60 * MINUTE_MS
 """What is open ends so long after the patience: the group is run without the worker."""
 
 
-def stepped(work: Work, step: RecordStep) -> None:
-    """A record, before its changes are applied: who may be lost, who is back, and who came instead."""
-    came = 0
-    for worker in step.joined:
-        came += work.lost.pop(worker, None) is None
-    for worker in step.gone:
-        if worker in step.lost:
-            # Not before the last word on this generation, which may come late: what opens then depends on no batch.
-            known_ms = max(work.settings.settle_ms, work.settings.start_wait_ms)
-            due_ms = step.at_ms + max(step.delay_ms, step.session_ms, known_ms)
-            work.lost[worker] = LostWorker(step.at_ms, due_ms, step.generation, Evidence(source=step.source))
-    for worker in sorted(work.lost, key=lambda one: (work.lost[one].since_ms, one))[:came]:
-        del work.lost[worker]
-    _ended(work, step.at_ms)
+@dataclass(frozen=True, slots=True)
+class LostWorker:
+    """A worker that had connectors or tasks and is in no record since that of `generation`, of `since_ms`. `sure`: its
+    statuses say that it did not stop them; `told`: the incident is open, and ends at `due_ms` at the latest."""
+
+    since_ms: int
+    due_ms: int
+    generation: int
+    evidence: Evidence
+    sure: bool = False
+    told: bool = False
 
 
-def settled(work: Work, word: Aftermath) -> None:
-    """The last word on a generation: who was lost in it."""
-    surely = {
-        subject.id for cause in word.cause if cause.kind == LOST and cause.certainty is not Certainty.POSSIBLE
-        for subject in cause.subjects
-    }  # fmt: skip
-    for worker, one in list(work.lost.items()):
-        if one.generation == word.generation and not one.sure and worker in surely:
-            work.lost[worker] = replace(one, sure=True)
-        elif one.generation == word.generation and not one.sure:
-            del work.lost[worker]
+@dataclass(slots=True, kw_only=True)
+class LostWorkers:
+    """Workers that went and did not come back."""
+
+    workers: dict[str, LostWorker] = field(default_factory=dict)
+
+    def before(self, now: Situation, step: RecordStep) -> None:
+        """A record, before its changes are applied: who may be lost, who is back, and who came instead."""
+        came = 0
+        for worker in step.joined:
+            came += self.workers.pop(worker, None) is None
+        for worker in step.gone:
+            if worker in step.lost:
+                # Not before the last word on this generation, which may come late: what opens then depends on no batch.
+                known_ms = max(now.settings.settle_ms, now.settings.start_wait_ms)
+                due_ms = step.at_ms + max(step.delay_ms, step.session_ms, known_ms)
+                self.workers[worker] = LostWorker(step.at_ms, due_ms, step.generation, Evidence(source=step.source))
+        for worker in sorted(self.workers, key=lambda one: (self.workers[one].since_ms, one))[:came]:
+            del self.workers[worker]
+        self._end(now, step.at_ms)
+
+    def settled(self, word: Aftermath) -> None:
+        """The last word on a generation: who was lost in it."""
+        surely = {
+            subject.id for cause in word.cause if cause.kind == LOST and cause.certainty is not Certainty.POSSIBLE
+            for subject in cause.subjects
+        }  # fmt: skip
+        for worker, one in list(self.workers.items()):
+            if one.generation == word.generation and not one.sure and worker in surely:
+                self.workers[worker] = replace(one, sure=True)
+            elif one.generation == word.generation and not one.sure:
+                del self.workers[worker]
+
+    def fire(self, now: Situation, now_ms: int, interruptions: Mapping[JobKey, Interruption]) -> None:
+        """Patiences that end by now, and workers that are given up. `interruptions`: connectors and tasks that may
+        stand still."""
+        for worker, one in list(self.workers.items()):
+            if not one.sure or one.due_ms > now_ms:
+                continue
+            if one.told:
+                del self.workers[worker]
+            else:
+                self.workers[worker] = replace(one, told=True, due_ms=one.due_ms + TOLD_MS)
+                now.found(_finding(now, worker, one, interruptions), one.due_ms)
+        self._end(now, now_ms)
+
+    def due_ms(self) -> int:
+        """When the next patience ends, or the next worker is given up."""
+        return min((one.due_ms for one in self.workers.values() if one.sure), default=TOLD)
+
+    def wait(self, ms: int) -> None:
+        """Nobody but one coordinator says that so much time has passed."""
+        self.workers = {worker: replace(one, due_ms=one.due_ms + ms) for worker, one in self.workers.items()}
+
+    def _end(self, now: Situation, at_ms: int) -> None:
+        told = (item for item in now.open.items() if item[1].code == WORKER_LOST.code)
+        now.over([key for key, one in told if one.subjects[0].id not in self.workers], at_ms)
 
 
-def late(work: Work, now_ms: int) -> None:
-    """Patiences that end by now, and workers that are given up."""
-    for worker, one in list(work.lost.items()):
-        if not one.sure or one.due_ms > now_ms:
-            continue
-        if one.told:
-            del work.lost[worker]
-        else:
-            work.lost[worker] = replace(one, told=True, due_ms=one.due_ms + TOLD_MS)
-            work.found(_finding(work, worker, one), one.due_ms)
-    _ended(work, now_ms)
-
-
-def due_ms(work: Work) -> int | None:
-    """When the next patience ends, or the next worker is given up."""
-    return min((one.due_ms for one in work.lost.values() if one.sure), default=None)
-
-
-def _ended(work: Work, at_ms: int) -> None:
-    told = (item for item in work.open.items() if item[1].code == WORKER_LOST.code)
-    keys = [key for key, one in told if one.subjects[0].id not in work.lost]
-    if keys:
-        work.over(keys, at_ms)
-
-
-def _finding(work: Work, worker: str, one: LostWorker) -> Finding:
-    every = work.interruptions.keys() | {job for job, facts in work.jobs.items() if facts.holders}
-    still = sum(broken.worker == worker for broken in work.interruptions.values())
+def _finding(now: Situation, worker: str, one: LostWorker, interruptions: Mapping[JobKey, Interruption]) -> Finding:
+    every = interruptions.keys() | {job for job, facts in now.jobs.items() if facts.holders}
+    still = sum(broken.worker == worker for broken in interruptions.values())
     share = round(100 * still / len(every)) if every else 0
     return Finding(
         rule=WORKER_LOST,

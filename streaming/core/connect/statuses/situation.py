@@ -1,0 +1,207 @@
+"""How a group stands after what was told last, and what one call knows besides: what every law may look at.
+
+A law remembers what it alone needs, in a value of its own; `ToldGroup` is what several of them look at, and the order
+of telling alone changes it. Values of both kinds are copied when a call begins (`copied`) and changed in place until it
+ends: a map with an entry for each of thousands of jobs cannot be made anew for every status.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, TypeVar, cast
+
+from rebalance_monitor.streaming.core.connect.statuses.facts import Claim, JobFacts, JobKey, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
+from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.connect.topics import connect_settings
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, ReachedTime
+from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey, key_of
+from rebalance_monitor.streaming.core.model.results import Evidence, Source, Subject
+
+NO_FACTS = JobFacts()
+TOLD = 1 << 62
+"""Stands for the due time of what is found already."""
+MOST_WORKERS = 256
+"""Workers whose last sign of life is kept; the longest silent go first."""
+
+Memory = TypeVar("Memory")
+
+
+def copied(memory: Memory) -> Memory:
+    """The same value with mappings of its own, in the order of their keys: equal memories are stored as equal text."""
+    own: dict[str, Any] = {}
+    for one in fields(cast(Any, memory)):
+        part = getattr(memory, one.name)
+        if isinstance(part, dict):
+            own[one.name] = dict(sorted(part.items()))
+        elif is_dataclass(part) and not cast(Any, part).__dataclass_params__.frozen:
+            own[one.name] = copied(part)
+    return replace(cast(Any, memory), **own)
+
+
+@dataclass(slots=True, kw_only=True)
+class ToldGroup:
+    """How a group stands after the last record and the last status that were told.
+
+    `jobs` are lines of `packed`. `alive_ms` is the last sign of life of each worker ever seen, `heard` who of them
+    wrote statuses, `joined_ms` when each last came into the group with empty hands, if that was after a hole.
+    `holes_ms`: by partition of the status topic, the time of the newest record with a hole before. `named`: the newest
+    generation that a told status states; `overdue`: the newest one whose record was read after a status that states
+    it, so the group's records are read late. `stands`: the last generation with members, at which connectors and tasks
+    stand; -1 before the first one that is known in this life of the group.
+    """
+
+    incarnation: int = 0
+    generation: int = -1
+    at_ms: int = 0
+    record: Source | None = None
+    patience_ms: int = 0
+    judged: bool = False
+    members: frozenset[str] = frozenset()
+    behind: frozenset[str] = frozenset()
+    heard: frozenset[str] = frozenset()
+    jobs: dict[JobKey, str] = field(default_factory=dict)
+    alive_ms: dict[str, int] = field(default_factory=dict)
+    joined_ms: dict[str, int] = field(default_factory=dict)
+    holes_ms: dict[str, int] = field(default_factory=dict)
+    named: int = -1
+    overdue: int = -1
+    stands: int = -1
+
+    def sign_of_life(self, worker: str, at_ms: int) -> None:
+        """A late one does not hide a later one that was told."""
+        self.alive_ms[worker] = max(at_ms, self.alive_ms.get(worker, 0))
+
+    def trimmed(self, jobs: dict[JobKey, str]) -> "ToldGroup":
+        """To be remembered, with the jobs as they stand."""
+        order = sorted(self.alive_ms.items(), key=lambda one: (one[0] in self.members, one[1], one[0]))
+        alive_ms = dict(order[-MOST_WORKERS:])
+        joined_ms = {worker: at_ms for worker, at_ms in self.joined_ms.items() if worker in alive_ms}
+        heard = self.heard & alive_ms.keys()
+        return copied(replace(self, jobs=jobs, alive_ms=alive_ms, joined_ms=joined_ms, heard=heard))
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPart:
+    """What has to be known of an open incident."""
+
+    code: str
+    subjects: tuple[Subject, ...]
+    historic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedJob:
+    """A job as it was changed last, whatever comes later in the same call. `known`: a generation with members was."""
+
+    facts: JobFacts
+    incarnation: int
+    generation: int
+    judged: bool
+    known: bool
+
+
+class Situation:
+    """What was told of a group, during one call: its jobs unpacked, its open incidents, what is still to be told, and
+    what is published meanwhile."""
+
+    def __init__(self, view: GroupView, group: ToldGroup) -> None:
+        self.view, self.settings, self.group = view, view.settings, copied(group)
+        default_ms = view.settings.session_timeout_ms + view.settings.rebalance_timeout_ms
+        self.group.patience_ms = group.patience_ms or default_ms
+        self.offsets = Offsets({}, ())
+        self.jobs, self.before = JobTable(group.jobs), group.jobs
+        self._status_topic = connect_settings(view.settings, view.group).status_topic or ""
+        self.open = {key: OpenPart(one.code, one.subjects, one.historic) for key, one in view.open(Lane.EVENTS).items()}
+        self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
+        self.recorded: list[RecordStep] = []  # the steps that this call knows
+        self.following: RecordStep | None = None  # the next of them to be told
+        self.historic = False
+        self.touched: dict[JobKey, ChangedJob] = {}
+        self.outputs: list[Output] = []
+
+    def kept(self) -> ToldGroup:
+        return self.group.trimmed(self.jobs.lines())
+
+    def facts(self, job: JobKey) -> JobFacts:
+        return self.jobs.get(job) or NO_FACTS
+
+    def change(self, job: JobKey, facts: JobFacts) -> None:
+        """What is known of a job now. One that nobody knows any more is forgotten, as soon as a generation is known at
+        which it stood; one that no call before has told of, at once."""
+        standing = self.touched[job] = self.standing(facts)
+        if facts.nobodys and (standing.known or job not in self.before):
+            self.jobs.drop(job)
+        else:
+            self.jobs.put(job, facts)
+
+    def standing(self, facts: JobFacts) -> ChangedJob:
+        """A job of which this is known, at the generation at which jobs stand now."""
+        group, known = self.group, self.group.stands >= 0
+        generation = group.stands if known else group.generation
+        return ChangedJob(facts, group.incarnation, generation, group.judged, known)
+
+    def given(self, worker: str, job: JobKey) -> int | None:
+        """The generation from which on this worker alone has the job; None where it has not."""
+        facts = self.facts(job)
+        return facts.since if facts.holders == (worker,) else None
+
+    def recorded_in(self, generation: int) -> bool:
+        """Whether this call tells of the generation's record."""
+        return any(step.generation == generation for step in self.recorded)
+
+    def unseen_until_ms(self, at_ms: int) -> int | None:
+        """The time of the next record, if it lies behind this time and generations before it left none."""
+        following = self.following
+        return following.at_ms if following is not None and following.unseen and following.at_ms > at_ms else None
+
+    def place(self, said: Sighting | Claim) -> Source:
+        """Where the status stands."""
+        return Source(self._status_topic, said.partition, said.offset)
+
+    def forget(self) -> None:
+        """A new life of the group id, or nobody left in it: who has what begins anew."""
+        for job, facts in list(self.jobs.items()):
+            left = replace(facts, holders=(), since=-1, since_ms=0, expected=None, claims=())
+            if left != facts:
+                self.change(job, left)
+        self.group.members = frozenset()
+        self.group.joined_ms.clear()
+
+    # -- incidents -------------------------------------------------------------------------------------------------
+
+    def found(self, finding: Finding, at_ms: int, generation: int | None = None) -> None:
+        """Open the finding's incident, or change it if it is open and was less (or more) than this."""
+        part = OpenPart(finding.rule.code, finding.subjects, self.historic)
+        self.open.setdefault(incident_key(finding), part)
+        self._note(Notice(moment=self._moment(at_ms, generation), lane=Lane.EVENTS, found=(finding,)))
+
+    def went_on(self, key: PartKey, at_ms: int) -> None:
+        """An incident of history that lasts: from now on it is one of the present."""
+        self.open[key] = replace(self.open[key], historic=False)
+        self._note(Notice(moment=self._moment(at_ms), lane=Lane.EVENTS, present=(key,)))
+
+    def over(self, keys: Iterable[PartKey], at_ms: int) -> None:
+        """These incidents have ended."""
+        ended = tuple(key for key in keys if self.open.pop(key, None) is not None)
+        if ended:
+            self._note(Notice(moment=self._moment(at_ms), lane=Lane.EVENTS, over=ended))
+
+    def _moment(self, at_ms: int, generation: int | None = None) -> Moment:
+        """A moment of the timeline, which runs behind the group."""
+        number = self.group.generation if generation is None else generation
+        moment = self.view.moment(at_ms, generation=number, historic=self.historic)
+        return replace(moment, incarnation=self.group.incarnation)
+
+    def _note(self, notice: Notice) -> None:
+        self.outputs += [notice, ReachedTime(notice.moment.at_ms)]
+
+
+def incident_key(finding: Finding) -> PartKey:
+    return key_of(finding.rule.code, finding.subjects)
+
+
+def shown_at(now: Situation, said: Sighting) -> Evidence:
+    return Evidence(source=now.place(said))
