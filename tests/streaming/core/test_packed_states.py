@@ -109,6 +109,6 @@ def test_tasks_in_a_row_are_kept_as_one() -> None:
 def test_a_state_costs_little_per_job() -> None:
     """Bytes, not times: every batch with a record of the group reads and writes all of them."""
     state = folded(10, 100, "steady")
-    lines = connect_of(state).timeline.group.jobs
+    lines = connect_of(state).timeline.jobs
     assert len(lines) == 110
     assert len(state.lines) < 205 * len(lines)

@@ -31,7 +31,7 @@ def after_gap(
 ) -> tuple[Timeline, list[Output], list[RecordStep]]:
     """The timeline without what these partitions of the status topic told before, the jobs as they stand then, and the
     steps still to be told, whose workers may have started their jobs within the gap."""
-    now = Situation(view, timeline.group)
+    now = Situation(view, timeline.group, timeline.jobs)
     for job, facts in list(now.jobs.items()):
         claims = tuple(one for one in facts.claims if one.partition not in partitions)
         shown = facts.shown if facts.shown is not None and facts.shown.partition not in partitions else None
@@ -41,7 +41,7 @@ def after_gap(
     three_way.states(now)
     kept = tuple(one for one in timeline.sightings if one.partition not in partitions)
     unseen = tuple(map(_started_unseen, timeline.steps))
-    blind = replace(timeline, group=now.kept(), laws=laws, sightings=kept, steps=unseen)
+    blind = replace(timeline, jobs=now.jobs.lines(), laws=laws, sightings=kept, steps=unseen)
     return blind, now.outputs, [_started_unseen(one) for one in steps]
 
 

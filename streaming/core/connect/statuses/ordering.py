@@ -77,7 +77,7 @@ def advance(
     if watermark_ms is None:
         return replace(timeline, sightings=sightings, steps=steps), []
     group = timeline.group
-    now = Situation(view, group)
+    now = Situation(view, group, timeline.jobs)
     now.offsets = Offsets(
         timeline.offsets, timeline.recorded, group.incarnation, group.members, sightings, steps, now.given
     )
@@ -85,7 +85,8 @@ def advance(
     stated = {(one.partition, one.offset): one for one in sightings}
     written = list(_as_written(now.offsets, sightings))
     late = {(one.partition, one.offset) for one in written if one.at_ms <= timeline.told_ms}
-    ordered = sorted([*_in_job_order(now, written), *steps], key=_place)
+    events: list[Sighting | RecordStep] = [*_in_job_order(now, written), *steps]
+    ordered = sorted(events, key=_place)
     due = [event for event in ordered if event.at_ms <= watermark_ms]
     later = ordered[len(due) :]
     for event in ordered:
@@ -101,13 +102,14 @@ def advance(
         teller.fire(until_ms)
         now.outputs.append(Passed(until_ms))
     three_way.states(now)
-    kept, offsets = now.kept(), now.offsets.known
+    group, offsets = now.group.trimmed(), now.offsets.known
     told = Timeline(
         sightings=tuple(stated[one.partition, one.offset] for one in later if isinstance(one, Sighting)),
         steps=tuple(one for one in later if isinstance(one, RecordStep)),
-        group=kept,
+        group=group,
+        jobs=now.jobs.lines(),
         laws=copied(teller.laws),
-        offsets={worker: offsets[worker] for worker in kept.alive_ms if worker in offsets},
+        offsets={worker: offsets[worker] for worker in group.alive_ms if worker in offsets},
         recorded=now.offsets.recorded(),
         carry_ms=timeline.carry_ms,
         told_ms=timeline.told_ms if watermark_ms == END_MS else max(timeline.told_ms, watermark_ms),
@@ -117,7 +119,7 @@ def advance(
 
 def finish(view: GroupView, timeline: Timeline) -> tuple[Timeline, list[Output]]:
     """The input has ended: the last word on every generation, with what is known."""
-    now, laws = Situation(view, timeline.group), copied(timeline.laws)
+    now, laws = Situation(view, timeline.group, timeline.jobs), copied(timeline.laws)
     now.offsets = Offsets(timeline.offsets, timeline.recorded)
     laws.costs.end(now)
     laws.not_held.end(now)

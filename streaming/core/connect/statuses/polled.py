@@ -23,29 +23,29 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.connect.observed import EAGER, Observed
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP
-from rebalance_monitor.streaming.core.connect.statuses.facts import (
-    FAILED,
-    RUNNING,
-    STARTED,
-    JobFacts,
-    JobKey,
-    Sighting,
-    after,
+from rebalance_monitor.streaming.core.connect.statuses import three_way
+from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, JobFacts, JobKey, Sighting, after
+from rebalance_monitor.streaming.core.connect.statuses.failing import (
+    WELL,
+    Restarts,
+    counted,
+    failed,
+    failed_on,
+    loop_key,
+    looping,
+    loops,
 )
-from rebalance_monitor.streaming.core.connect.statuses.failing import LOOP, WELL
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable, pack
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
-from rebalance_monitor.streaming.core.connect.statuses.situation import ToldGroup
+from rebalance_monitor.streaming.core.connect.statuses.situation import Situation, ToldGroup
 from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
-from rebalance_monitor.streaming.core.connect.topics import connect_settings
-from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Passed, ReachedTime
-from rebalance_monitor.streaming.core.incidents.transitions import PartKey, key_of
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, JobState, Severity, Source, Subject
-from rebalance_monitor.streaming.core.model.subjects import subject_of
+from rebalance_monitor.streaming.core.incidents.notice import Lane, Output, Passed, ReachedTime
+from rebalance_monitor.streaming.core.incidents.transitions import key_of
+from rebalance_monitor.streaming.core.model.results import Subject
 
 JUDGED = frozenset({FAILED_JOB.code, RESTART_LOOP.code})
+NEVER_MS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +58,12 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class StateChanges:
-    """A task's last status among FAILED, RESTARTING and RUNNING, and when they changed (ms, the newest), by one worker,
-    by its clock. `behind_ms`: how far that was behind the monitor's when the newest was read, 0 where nobody knows."""
+class WorkersRestarts:
+    """A task's restarts on one worker, by its clock. `behind_ms`: how far that was behind the monitor's when the newest
+    status was read, 0 where nobody knows."""
 
     worker: str
-    state: str
-    times_ms: tuple[int, ...]
+    restarts: Restarts
     behind_ms: int = 0
 
 
@@ -75,26 +74,29 @@ class PolledStatuses:
 
     held: Mapping[JobKey, Held] = field(default_factory=dict)
     shown: Mapping[JobKey, Sighting] = field(default_factory=dict)
-    changes: Mapping[JobKey, StateChanges] = field(default_factory=dict)
+    changes: Mapping[JobKey, WorkersRestarts] = field(default_factory=dict)
     unsaid: frozenset[JobKey] = frozenset()
+
+    def facts(self, job: JobKey) -> JobFacts:
+        """The job as laws look at it: of no generation."""
+        held = self.held.get(job)
+        holders, since_ms = ((), 0) if held is None else (tuple(sorted(held.workers)), held.since_ms)
+        return JobFacts(holders=holders, since=-NEVER_MS, since_ms=since_ms, shown=self.shown.get(job))
 
 
 def begun(timeline: Timeline) -> PolledStatuses:
     """What statuses have said of a group that was read so far."""
-    jobs = JobTable(timeline.group.jobs)
+    jobs = JobTable(timeline.jobs)
     shown = {job: facts.shown for job, facts in jobs.items() if facts.shown is not None}
-    changes = {
-        job: StateChanges(shown[job].worker, one.state, one.times_ms)
-        for job, one in timeline.laws.failing.restarts.items()
-        if job in shown
-    }
+    restarts = timeline.laws.failing.restarts
+    changes = {job: WorkersRestarts(shown[job].worker, one) for job, one in restarts.items() if job in shown}
     return PolledStatuses(shown=shown, changes=changes, unsaid=frozenset(jobs))
 
 
 def resumed(known: PolledStatuses) -> Timeline:
     """The timeline of a group that is read again: the last words, and nothing of who held what."""
     jobs = {job: pack(job, JobFacts(shown=one, told_ms=one.at_ms)) for job, one in known.shown.items()}
-    return Timeline(group=ToldGroup(jobs=dict(sorted(jobs.items()))))
+    return Timeline(jobs=dict(sorted(jobs.items())))
 
 
 def given(known: PolledStatuses, polled: Observed, at_ms: int) -> PolledStatuses:
@@ -148,75 +150,67 @@ def told(known: PolledStatuses, sightings: Iterable[Sighting], most: int) -> Pol
     shown, changes, unsaid = dict(known.shown), dict(known.changes), set(known.unsaid)
     for status in sorted(sightings, key=lambda one: (one.partition, one.offset)):
         job = status.job
-        word = after(JobFacts(shown=shown.get(job)), status).shown
-        shown.pop(job, None)
+        word = after(JobFacts(shown=shown.pop(job, None)), status).shown
         if word is not None:
             shown[job] = word
         unsaid.add(job)
-        counted = _counted(changes.pop(job, None), status, most) if job.startswith("task ") else None
-        if counted is not None:
-            changes[job] = counted
-    return PolledStatuses(
-        held=known.held,
-        shown=dict(sorted(shown.items())),
-        changes=dict(sorted(changes.items())),
-        unsaid=frozenset(unsaid),
+        counts = _counted(changes.pop(job, None), status, most) if job.startswith("task ") else None
+        if counts is not None:
+            changes[job] = counts
+    return replace(
+        known, shown=dict(sorted(shown.items())), changes=dict(sorted(changes.items())), unsaid=frozenset(unsaid)
     )
 
 
-def _counted(before: StateChanges | None, status: Sighting, most: int) -> StateChanges | None:
+def _counted(before: WorkersRestarts | None, status: Sighting, most: int) -> WorkersRestarts | None:
     """The changes of a task with one more status. Those of another worker, or by a clock that went back, say nothing of
     the time between."""
     if status.state is None:
         return None
-    if before is not None and (before.worker != status.worker or status.at_ms < before.times_ms[-1]):
+    if before is not None and (before.worker != status.worker or status.at_ms < before.restarts.times_ms[-1]):
         before = None
-    if status.state not in LOOP or (before is not None and before.state == status.state):
+    known = None if before is None else before.restarts
+    restarts = counted(known, status, most)
+    if restarts is None or restarts == known:
         return before
-    if before is None and status.state == RUNNING:
-        return None
-    times_ms = (*(() if before is None else before.times_ms), status.at_ms)[-(most + 1) :]
-    behind_ms = 0 if status.read_ms is None else status.read_ms - status.at_ms
-    return StateChanges(status.worker, status.state, times_ms, behind_ms)
+    return WorkersRestarts(status.worker, restarts, 0 if status.read_ms is None else status.read_ms - status.at_ms)
 
 
 def looked(view: GroupView, known: PolledStatuses, last_ms: int) -> tuple[PolledStatuses, list[Output]]:
     """What follows now, as far as answers show the group: incidents and rows. Nothing before it was polled, nor in
     history: what was said last of a job may still come. `last_ms`: when it was polled last as something new."""
     tick = view.tick
-    if tick is None or tick.historic or not _is_told(view):
-        return known, []
-    if view.shown_until_ms == 0:
+    if tick is None or tick.historic or not _is_told(view) or view.shown_until_ms == 0:
         return known, []
     now_ms = tick.now_ms if view.shown_until_ms is None else max(view.shown_until_ms, last_ms)
     changes = {job: one for job, one in known.changes.items() if _lasts_until_ms(view, one) > now_ms}
     known = replace(known, changes=changes)
-    failed = {
-        key_of(FAILED_JOB.code, _failed_by(job, status)): status
+    now = Situation(
+        view, ToldGroup(incarnation=view.envelope.incarnation, generation=view.envelope.generation or 0), {}
+    )
+    now.outputs.append(Passed(now_ms - 1))
+    failures = {
+        key_of(FAILED_JOB.code, failed_on(job, status.worker)): status
         for job, status in known.shown.items()
         if _sure_at_ms(view, known, job) <= now_ms
     }
-    loops = {key_of(RESTART_LOOP.code, (subject_of(job),)): job for job, one in changes.items() if _loops(view, one)}
-    open_parts = view.open(Lane.EVENTS)
-    kept = set(loops)
-    for key, part in open_parts.items():
-        if part.code == FAILED_JOB.code and not _ended(known, part.subjects[0], part.subjects[1]):
-            kept.add(key)
-    found = [_failed(view, status) for key, status in failed.items() if key not in open_parts]
-    found += [_loop(view, known, job) for key, job in loops.items() if key not in open_parts]
-    over = tuple(key for key, part in open_parts.items() if part.code in JUDGED and key not in kept)
-    outputs: list[Output] = [Passed(now_ms - 1), *_notices(view, now_ms, found, over)]
-    unsaid = known.unsaid | {status.job for key, status in failed.items() if key not in open_parts}
-    ill = {open_parts[key].subjects[0].key for key in kept if key not in loops}
-    ill |= {status.job for status in failed.values()}
-    outputs += [_row(view, known, job, has_failed=job in ill) for job in sorted(unsaid)]
-    return replace(known, unsaid=frozenset()), [*outputs, ReachedTime(now_ms), Passed(now_ms)]
-
-
-def _notices(view: GroupView, at_ms: int, found: Iterable[Finding], over: tuple[PartKey, ...]) -> list[Output]:
-    moment = view.moment(at_ms, historic=False)
-    notices: list[Output] = [Notice(moment=moment, lane=Lane.EVENTS, over=over)] if over else []
-    return [*notices, *(Notice(moment=moment, lane=Lane.EVENTS, found=(one,)) for one in found)]
+    found = {loop_key(job): job for job, one in changes.items() if loops(one.restarts, view.settings)}
+    last = [key for key, one in now.open.items() if one.code == FAILED_JOB.code and not _ended(known, *one.subjects)]
+    over = [key for key, one in now.open.items() if one.code in JUDGED and key not in found and key not in last]
+    begun_here = {status.job for key, status in failures.items() if key not in now.open}
+    ill = {status.job for status in failures.values()} | {now.open[key].subjects[0].key for key in last}
+    now.over(over, now_ms)
+    for key, status in failures.items():
+        if key not in now.open:
+            now.found(failed(now, status, None), now_ms)
+    for key, job in found.items():
+        if key not in now.open:
+            now.found(looping(now, known.shown[job]), now_ms)
+    for job in sorted(known.unsaid | begun_here):
+        facts = known.facts(job)
+        word = _agreement(facts, has_failed=job in ill)
+        now.outputs.append(three_way.row_of(now, job, now.standing(facts), word))
+    return replace(known, unsaid=frozenset()), [*now.outputs, ReachedTime(now_ms), Passed(now_ms)]
 
 
 def due_ms(view: GroupView, known: PolledStatuses, attention_ms: int | None) -> int | None:
@@ -228,14 +222,11 @@ def due_ms(view: GroupView, known: PolledStatuses, attention_ms: int | None) -> 
     times = [_lasts_until_ms(view, one) for one in known.changes.values()]
     for job, status in known.shown.items():
         sure_ms = _sure_at_ms(view, known, job)
-        if sure_ms < NEVER_MS and key_of(FAILED_JOB.code, _failed_by(job, status)) not in open_parts:
+        if sure_ms < NEVER_MS and key_of(FAILED_JOB.code, failed_on(job, status.worker)) not in open_parts:
             times.append(sure_ms)
     times += [] if attention_ms is None else [attention_ms]
     times += [0] if known.unsaid else []
     return min(times, default=None)
-
-
-NEVER_MS = 1 << 62
 
 
 def _is_told(view: GroupView) -> bool:
@@ -252,91 +243,27 @@ def _sure_at_ms(view: GroupView, known: PolledStatuses, job: JobKey) -> int:
     return max(held.since_ms + view.settings.start_wait_ms, shown.read_ms or 0)
 
 
-def _failed_by(job: JobKey, status: Sighting) -> tuple[Subject, Subject]:
-    return (subject_of(job), Subject("worker", status.worker))
-
-
 def _ended(known: PolledStatuses, job: Subject, worker: Subject) -> bool:
     """Whether a job that failed on this worker has not failed there any more."""
     shown, held = known.shown.get(job.key), known.held.get(job.key)
     return shown is None or shown.state in WELL or held is None or worker.id not in held.workers
 
 
-def _failed(view: GroupView, status: Sighting) -> Finding:
-    subjects = _failed_by(status.job, status)
-    return Finding(
-        rule=FAILED_JOB,
-        severity=Severity.MEDIUM,
-        certainty=Certainty.CERTAIN,
-        subjects=subjects,
-        message=f"{subjects[0].key} has FAILED on {status.worker}, which holds it",
-        evidence=(_place(view, status),),
-    )
-
-
-def _loops(view: GroupView, changes: StateChanges) -> bool:
-    most, window_ms = view.settings.restart_loop_changes, view.settings.restart_loop_ms
-    return len(changes.times_ms) > most and changes.times_ms[-1] - changes.times_ms[-1 - most] < window_ms
-
-
-def _lasts_until_ms(view: GroupView, changes: StateChanges) -> int:
+def _lasts_until_ms(view: GroupView, changes: WorkersRestarts) -> int:
     """When one of the changes that count is too long ago."""
-    most, times_ms = view.settings.restart_loop_changes, changes.times_ms
+    most, times_ms = view.settings.restart_loop_changes, changes.restarts.times_ms
     first_ms = times_ms[-1 - most] if len(times_ms) > most else times_ms[-1]
     return first_ms + view.settings.restart_loop_ms + changes.behind_ms
 
 
-def _loop(view: GroupView, known: PolledStatuses, job: JobKey) -> Finding:
-    worker, shown = known.changes[job].worker, known.shown.get(job)
-    return Finding(
-        rule=RESTART_LOOP,
-        severity=Severity.MEDIUM,
-        certainty=Certainty.CERTAIN,
-        subjects=(subject_of(job),),
-        message=f"{job} changed between FAILED, RESTARTING and RUNNING more than "
-        f"{view.settings.restart_loop_changes} times within {view.settings.restart_loop_ms // 1_000} s, last on "
-        f"{worker}",
-        evidence=() if shown is None else (_place(view, shown),),
-    )
-
-
-def _place(view: GroupView, status: Sighting) -> Evidence:
-    topic = connect_settings(view.settings, view.group).status_topic or ""
-    return Evidence(source=Source(topic, status.partition, status.offset))
-
-
-def _row(view: GroupView, known: PolledStatuses, job: JobKey, *, has_failed: bool) -> JobState:
-    shown, held = known.shown.get(job), known.held.get(job)
-    gone = shown is None and held is None
-    return JobState(
-        cluster=view.settings.name,
-        group=view.group,
-        job=subject_of(job),
-        incarnation=view.envelope.incarnation,
-        generation=view.envelope.generation or 0,
-        assigned=() if held is None else tuple(sorted(held.workers)),
-        expected=None,
-        judged=False,
-        state=None if shown is None else shown.state,
-        running=None if shown is None else shown.worker,
-        running_generation=None if shown is None else shown.generation,
-        running_at_ms=None if shown is None else shown.at_ms,
-        since_ms=0 if held is None else held.since_ms,
-        agreement="gone" if gone else _agreement(known, job, has_failed=has_failed),
-        gone=gone,
-    )
-
-
-def _agreement(known: PolledStatuses, job: JobKey, *, has_failed: bool) -> str:
+def _agreement(facts: JobFacts, *, has_failed: bool) -> str:
     """As in `three_way`; `unknown` also where the last word is that of a worker that does not hold the job by the
     newest answer, or a FAILED that may be of an earlier run."""
-    shown, held = known.shown.get(job), known.held.get(job)
-    if held is None:
-        return "unassigned"
-    if len(held.workers) > 1:
-        return "held_twice"
-    if shown is None or held.workers != (shown.worker,):
-        return "unknown"
-    if shown.state == FAILED:
-        return "failed" if has_failed else "unknown"
-    return "ok" if shown.state in STARTED else "not_started"
+    shown, holders = facts.shown, facts.holders
+    if not holders and shown is None:
+        return "gone"
+    if len(holders) == 1 and shown is not None:
+        of_an_earlier_run = shown.state == FAILED and not has_failed
+        if holders != (shown.worker,) or of_an_earlier_run:
+            return "unknown"
+    return three_way.agreement(facts, judged=False)

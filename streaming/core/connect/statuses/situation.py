@@ -5,7 +5,7 @@ of telling alone changes it. Values of both kinds are copied when a call begins 
 ends: a map with an entry for each of thousands of jobs cannot be made anew for every status.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
 
@@ -38,14 +38,14 @@ def copied(memory: Memory) -> Memory:
             own[one.name] = dict(sorted(part.items()))
         elif is_dataclass(part) and not cast(Any, part).__dataclass_params__.frozen:
             own[one.name] = copied(part)
-    return replace(cast(Any, memory), **own)
+    return cast(Memory, replace(cast(Any, memory), **own))
 
 
 @dataclass(slots=True, kw_only=True)
 class ToldGroup:
     """How a group stands after the last record and the last status that were told.
 
-    `jobs` are lines of `packed`. `alive_ms` is the last sign of life of each worker ever seen, `heard` who of them
+    `alive_ms` is the last sign of life of each worker ever seen, `heard` who of them
     wrote statuses, `joined_ms` when each last came into the group with empty hands, if that was after a hole.
     `holes_ms`: by partition of the status topic, the time of the newest record with a hole before. `named`: the newest
     generation that a told status states; `overdue`: the newest one whose record was read after a status that states
@@ -62,7 +62,6 @@ class ToldGroup:
     members: frozenset[str] = frozenset()
     behind: frozenset[str] = frozenset()
     heard: frozenset[str] = frozenset()
-    jobs: dict[JobKey, str] = field(default_factory=dict)
     alive_ms: dict[str, int] = field(default_factory=dict)
     joined_ms: dict[str, int] = field(default_factory=dict)
     holes_ms: dict[str, int] = field(default_factory=dict)
@@ -74,13 +73,13 @@ class ToldGroup:
         """A late one does not hide a later one that was told."""
         self.alive_ms[worker] = max(at_ms, self.alive_ms.get(worker, 0))
 
-    def trimmed(self, jobs: dict[JobKey, str]) -> "ToldGroup":
-        """To be remembered, with the jobs as they stand."""
+    def trimmed(self) -> "ToldGroup":
+        """To be remembered."""
         order = sorted(self.alive_ms.items(), key=lambda one: (one[0] in self.members, one[1], one[0]))
         alive_ms = dict(order[-MOST_WORKERS:])
         joined_ms = {worker: at_ms for worker, at_ms in self.joined_ms.items() if worker in alive_ms}
         heard = self.heard & alive_ms.keys()
-        return copied(replace(self, jobs=jobs, alive_ms=alive_ms, joined_ms=joined_ms, heard=heard))
+        return copied(replace(self, alive_ms=alive_ms, joined_ms=joined_ms, heard=heard))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +106,12 @@ class Situation:
     """What was told of a group, during one call: its jobs unpacked, its open incidents, what is still to be told, and
     what is published meanwhile."""
 
-    def __init__(self, view: GroupView, group: ToldGroup) -> None:
+    def __init__(self, view: GroupView, group: ToldGroup, jobs: Mapping[JobKey, str]) -> None:
         self.view, self.settings, self.group = view, view.settings, copied(group)
         default_ms = view.settings.session_timeout_ms + view.settings.rebalance_timeout_ms
         self.group.patience_ms = group.patience_ms or default_ms
         self.offsets = Offsets({}, ())
-        self.jobs, self.before = JobTable(group.jobs), group.jobs
+        self.jobs, self.before = JobTable(jobs), jobs
         self._status_topic = connect_settings(view.settings, view.group).status_topic or ""
         self.open = {key: OpenPart(one.code, one.subjects, one.historic) for key, one in view.open(Lane.EVENTS).items()}
         self.coming: dict[JobKey, list[Sighting]] = {}  # what this call knows of each job, told yet or not
@@ -121,9 +120,6 @@ class Situation:
         self.historic = False
         self.touched: dict[JobKey, ChangedJob] = {}
         self.outputs: list[Output] = []
-
-    def kept(self) -> ToldGroup:
-        return self.group.trimmed(self.jobs.lines())
 
     def facts(self, job: JobKey) -> JobFacts:
         return self.jobs.get(job) or NO_FACTS

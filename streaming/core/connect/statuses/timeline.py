@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.failing import FailingJobs
 from rebalance_monitor.streaming.core.connect.statuses.held_not_running import HeldNotRunning
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
@@ -80,7 +80,8 @@ class StatusLaws:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """`sightings` and `steps` are not told yet; `group` and `laws` are how things stand after the last one told.
+    """`sightings` and `steps` are not told yet; `group`, `jobs` (lines of `packed`) and `laws` are how
+    things stand after the last one told.
 
     Everything up to `told_ms` is told: what comes with an older time is late. `offsets` of the workers' clocks;
     `recorded`: generation and time of the last records; `carry_ms`: how much the clock of the present coordinator is
@@ -90,6 +91,7 @@ class Timeline:
     sightings: tuple[Sighting, ...] = ()
     steps: tuple[RecordStep, ...] = ()
     group: ToldGroup = field(default_factory=ToldGroup)
+    jobs: Mapping[JobKey, str] = field(default_factory=dict)
     laws: StatusLaws = field(default_factory=StatusLaws)
     offsets: Mapping[str, ClockOffset] = field(default_factory=dict)
     recorded: Recorded = ()
