@@ -23,7 +23,7 @@ from rebalance_monitor.assignors.connect.model import (
 )
 from rebalance_monitor.schemas.connect_protocol import decode_worker_state
 from rebalance_monitor.schemas.outcomes import Decoded
-from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 
 ERA = ERAS["A5"]
 JAVA_VERSION = 17

@@ -23,7 +23,7 @@ from rebalance_monitor.schemas.connect_protocol import decode_assignment, decode
 from rebalance_monitor.schemas.errors import SchemaError
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
 from rebalance_monitor.streaming.calculator import connect_bytes
-from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 
 _EAGER = "default"
 

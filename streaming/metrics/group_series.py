@@ -12,7 +12,7 @@ left: long enough for every scraper to see the zero.
 from collections.abc import Callable, Iterable, Mapping
 
 from rebalance_monitor.streaming.core import connect_metrics, metrics
-from rebalance_monitor.streaming.core.connect.job_words import word_of
+from rebalance_monitor.streaming.core.connect.statuses.facts import word_of
 from rebalance_monitor.streaming.core.model.results import JobState, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.streams.counted import TaskCounts

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_monitor.assignors.connect.model import ConnectResult, Jobs
-from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 
 Cluster = Any
 NewCluster = Callable[..., Cluster]

@@ -28,7 +28,7 @@ from lab.oracle.program import Timed
 from lab.oracle.runner import Runner
 from lab.paths import ROOT
 from rebalance_monitor.assignors.connect.model import ConnectResult, LeaderMemory
-from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
+from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 
 SIZES = ((10, 100), (100, 1_000), (100, 5_000))
 EVENTS = ("steady", "a worker lost", "its delay over", "a worker joins", "all new")

@@ -27,13 +27,13 @@ from rebalance_monitor.streaming.core.connect.intent import intent_of, remembere
 from rebalance_monitor.streaming.core.connect.leader import carry
 from rebalance_monitor.streaming.core.connect.leader.answers import answered_as
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
-from rebalance_monitor.streaming.core.connect.member_shares import shares_of
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_name, observe
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.context import Scene
 from rebalance_monitor.streaming.core.connect.rules.examine import examine
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.connect.rules.remembering import remember
+from rebalance_monitor.streaming.core.connect.shares import shares_of
 from rebalance_monitor.streaming.core.connect.state import ConnectState
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.connect.verdict import Judgement

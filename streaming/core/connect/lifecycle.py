@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from rebalance_monitor.schemas.connect_topics import NOT_JSON, OtherConfig
 from rebalance_monitor.streaming.core.connect import (
-    catalogue,
     config_sanity,
     deadlines,
     evidence,
@@ -21,12 +20,12 @@ from rebalance_monitor.streaming.core.connect import (
     workers_gone,
 )
 from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory
-from rebalance_monitor.streaming.core.connect.member_format import CONNECT_MEMBERS
-from rebalance_monitor.streaming.core.connect.member_shares import shares_of
-from rebalance_monitor.streaming.core.connect.reading import unreadable_config
-from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
+from rebalance_monitor.streaming.core.connect.member_bytes import CONNECT_MEMBERS
+from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange, unreadable_config
+from rebalance_monitor.streaming.core.connect.rules import RULES
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory, without_offsets
+from rebalance_monitor.streaming.core.connect.shares import shares_of
 from rebalance_monitor.streaming.core.connect.state import ConnectState
 from rebalance_monitor.streaming.core.connect.statuses import gaps, ordering, polled
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
@@ -60,7 +59,7 @@ class ConnectLifecycle(Lifecycle, ReadsTopics):
     """Classic groups of protocol type `connect`, with their config and status topics."""
 
     name = CONNECT
-    rules: tuple[Rule, ...] = catalogue.RULES
+    rules: tuple[Rule, ...] = RULES
     outlive = frozenset({ALL_WORKERS_GONE.code})
     converts = False
     classic = True

@@ -1,10 +1,36 @@
-"""What a worker has in its hands after a round, from the three shares that a generation publishes of it."""
+"""What a worker's bytes say it is given and reports as its own, as that is published, and what it then has in its
+hands."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.streaming.core.connect.observed import worker_of
+from rebalance_monitor.streaming.core.fold.published import MemberShares
 from rebalance_monitor.streaming.core.model.published import from_object
-from rebalance_monitor.streaming.core.model.results import ConnectShare
+from rebalance_monitor.streaming.core.model.records import MemberRow
+from rebalance_monitor.streaming.core.model.results import ConnectShare, Share
+
+
+def shares_of(member: MemberRow) -> MemberShares:
+    """Its worker, what it is given, what it must stop, and what it reports as its own."""
+    state, given = member.subscription, member.assignment
+    worker = worker_of(state.url) if isinstance(state, WorkerState) else None
+    if not isinstance(given, ConnectAssignment):
+        return MemberShares(worker, owned=_owned(member))
+    assigned = ConnectShare(given.connectors, given.tasks)
+    revoked = ConnectShare(given.revoked_connectors, given.revoked_tasks)
+    return MemberShares(worker, assigned, revoked, _owned(member))
+
+
+def _owned(member: MemberRow) -> Share | None:
+    match member.subscription:
+        case WorkerState(allocation=None):
+            return ConnectShare()
+        case WorkerState(allocation=ConnectAssignment() as allocation):
+            return ConnectShare(allocation.connectors, allocation.tasks)
+        case _:
+            return None
 
 
 def held_after(assigned: ConnectShare, revoked: ConnectShare | None, owned: ConnectShare | None) -> ConnectShare:

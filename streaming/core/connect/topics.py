@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from rebalance_monitor.streaming.core.connect.reading import decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.connect.records import decode_config_row, decode_status_row
 from rebalance_monitor.streaming.core.fold.topics import TopicKind
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 

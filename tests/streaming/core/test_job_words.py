@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_monitor.streaming.core.connect.job_words import WORDS, word_of
+from rebalance_monitor.streaming.core.connect.statuses.facts import WORDS, word_of
 
 A, B = "a:8083", "b:8083"
 

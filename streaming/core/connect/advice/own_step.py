@@ -13,8 +13,7 @@ from functools import lru_cache
 
 from rebalance_monitor.assignors.connect.eras import ERAS
 from rebalance_monitor.assignors.connect.model import Jobs
-from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, cluster_of
-from rebalance_monitor.streaming.core.connect.advice.moves import play
+from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, cluster_of, play
 from rebalance_monitor.streaming.core.connect.advice.scenarios import lopsided
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove

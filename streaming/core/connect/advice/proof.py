@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
-from rebalance_monitor.streaming.core.connect.advice.moves import play
+from rebalance_monitor.streaming.core.connect.advice.cluster import play
 from rebalance_monitor.streaming.core.connect.advice.scenarios import SCENARIOS, Scenario
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import Step, StepKind

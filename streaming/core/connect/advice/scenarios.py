@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import Jobs
-from rebalance_monitor.streaming.core.connect.advice.cluster import FIRST_OFFSET, Cluster, Worker, cluster_of
-from rebalance_monitor.streaming.core.connect.advice.moves import ADDED
+from rebalance_monitor.streaming.core.connect.advice.cluster import ADDED, FIRST_OFFSET, Cluster, Worker, cluster_of
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind
 
 ORDERS, STOCK = "orders", "stock"

@@ -11,10 +11,10 @@ from dataclasses import replace
 from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
 from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
-from rebalance_monitor.streaming.core.connect.connect_bytes import encode_share
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case, rounds_of
 from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
+from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings

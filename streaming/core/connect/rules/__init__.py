@@ -1,1 +1,10 @@
-"""The laws of Connect groups, and the rules that they look for."""
+"""Laws of Connect groups, and all their rules."""
+
+from rebalance_monitor.streaming.core.connect.rules import (
+    catalogue_across,
+    catalogue_record,
+    catalogue_static,
+    catalogue_status,
+)
+
+RULES = (*catalogue_record.RULES, *catalogue_static.RULES, *catalogue_across.RULES, *catalogue_status.RULES)

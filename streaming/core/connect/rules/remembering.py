@@ -10,8 +10,8 @@ a storm                                K10 is over rounds.CALM_MS after its last
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from rebalance_monitor.streaming.core.connect.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.observed import Observed, subjects_of
+from rebalance_monitor.streaming.core.connect.rules import RULES
 from rebalance_monitor.streaming.core.connect.rules.across import (
     DOWNGRADE_PATIENCE_MS,
     downgrade_after,

@@ -10,6 +10,7 @@ killed writes nothing, and its claim stays until somebody decides that it is dea
     A UNASSIGNED 5 (late)         claims: B               shown: RUNNING by B, as Kafka's reader does since 3.6
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.schemas.connect_topics import StatusRecord
@@ -147,3 +148,24 @@ def _late(shown: Sighting | None, status: Sighting) -> bool:
         and shown.worker != status.worker
         and shown.generation >= status.generation
     )
+
+
+WORDS = ("running", "failed", "paused", "stopped", "restarting", "starting", "unassigned", "lost", "unknown")
+
+
+def word_of(assigned: Collection[str], state: str | None, worker: str | None) -> str:
+    """One word for how a job with these holders is, whose latest status is `state`, written by `worker` (None: no
+    status): what people count by.
+
+    running, failed, paused, stopped, restarting   as its holder says
+    starting                                       held, and its holder has not said anything of it yet
+    unassigned                                     nobody holds it, and the last status, if any, says it was stopped
+    lost                                           nobody holds it, and its last worker went away without stopping it
+    unknown                                        held, and the status topic has never told of it
+    """
+    if not assigned:
+        return "lost" if state in STARTED or state == RESTARTING else "unassigned"
+    if state is None:
+        return "unknown"
+    word = state.lower()
+    return word if worker in assigned and state != UNASSIGNED and word in WORDS else "starting"

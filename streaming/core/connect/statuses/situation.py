@@ -13,8 +13,8 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import Claim, JobFa
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, ReachedTime
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey, key_of
