@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Callable, Sequence
 
+from rebalance_monitor.streaming.core.clocks.others import OtherClocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import place_of
-from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Source

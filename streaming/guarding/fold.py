@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from rebalance_monitor.streaming.core.clocks.others import OtherClocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
 from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, stored
 from rebalance_monitor.streaming.core.lifecycles import failed, fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick

@@ -5,9 +5,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from rebalance_monitor.streaming.cli.run import run
+from rebalance_monitor.streaming.core.clocks.others import OtherClocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.fold.other_clocks import OtherClocks
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick

@@ -19,7 +19,7 @@ from rebalance_monitor.schemas.connect_topics import (
     TasksCommitted,
     TaskStaged,
 )
-from rebalance_monitor.streaming.core.fold.clocks import FARTHEST_MS
+from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS
 
 V = TypeVar("V")
 

@@ -8,6 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.schemas.connect_topics import NOT_JSON, OtherConfig
+from rebalance_monitor.streaming.core.clocks import coordinator as clocks
+from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
+from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS, SKEW_MS
 from rebalance_monitor.streaming.core.connect import (
     config_sanity,
     deadlines,
@@ -32,13 +35,11 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
 from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep, step_of
 from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
-from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Doubting, Followed, RunsBehind, TopicReader
-from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.parts import part_of
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
 from rebalance_monitor.streaming.core.fold.timers import BY_COORDINATOR
 from rebalance_monitor.streaming.core.fold.topics import ReadsTopics, TopicKind
@@ -50,6 +51,7 @@ from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import Body, Gap, GroupGeneration, MemberRow, Row, TopicRecord
 from rebalance_monitor.streaming.core.model.results import Generation, Source
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 CONNECT = "connect"
@@ -138,8 +140,8 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
             case StatusChange(record=record):
                 tick, timeline = self.view.tick, self.state.timeline
                 live = not self.view.finite and gaps.records_in_time(timeline)
-                clock, queue = tick if live else None, self.view.waiting.queue
-                read_ms = clocks.read_ms(self.view.envelope, queue, self.last(), row.timestamp_ms, clock)
+                newest_ms, clock = self._newest_ms(), tick if live else None
+                read_ms = clocks.read_ms(self.view.envelope, newest_ms, row.timestamp_ms, clock)
                 read_ms = None if read_ms is None else read_ms + timeline.carry_ms
                 if hole and not self._polled:
                     at_ms = row.timestamp_ms if read_ms is None else min(row.timestamp_ms, read_ms)
@@ -151,6 +153,11 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
             case _:
                 pass
         return ()
+
+    def _newest_ms(self) -> int:
+        """The time of the newest record read, judged yet or not; 0 before the first."""
+        queue, last = self.view.waiting.queue, self.state.last
+        return queue.last_ms if queue.end else 0 if last is None else last.at_ms
 
     def _by_now(self, at_ms: int) -> int:
         """When a record of this time was written at the latest, by the clock of the group's coordinator: a record that
@@ -214,9 +221,9 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         """The present at the latest, by the clock of the group's coordinator; None where all that there is may have
         been read, or the tick is no time of day beside records of this time."""
         tick = self.view.tick
-        if tick is None or tick.historic or self.view.finite or newest_ms - tick.now_ms > clocks.FARTHEST_MS:
+        if tick is None or tick.historic or self.view.finite or newest_ms - tick.now_ms > FARTHEST_MS:
             return None
-        return tick.now_ms - clocks.surely_behind_ms(self.view.envelope) + clocks.SKEW_MS
+        return tick.now_ms - clocks.surely_behind_ms(self.view.envelope) + SKEW_MS
 
     # -- records ---------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """How much of the time between two records of a Connect group has surely passed, for what waits in the group.
 
 What lies between two records counts as passed only as far as something besides the coordinator's clock confirms it
-(`streaming.core.fold.clocks`). A Connect group has one more witness: within one delay, the rest that its leader
+(`streaming.core.clocks`). A Connect group has one more witness: within one delay, the rest that its leader
 announces shrinks by the leader's own clock. Where nobody confirms anything, the time counts in which the group had to
 go on anyway.
 
@@ -12,11 +12,12 @@ go on anyway.
 from dataclasses import replace
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.streaming.core.clocks.coordinator import Passing
+from rebalance_monitor.streaming.core.clocks.span import FOREVER_MS, SKEW_MS, SLACK_MS, at_least, confirmed
 from rebalance_monitor.streaming.core.connect.observed import Observed
 from rebalance_monitor.streaming.core.connect.rules.across import DOWNGRADE_PATIENCE_MS
 from rebalance_monitor.streaming.core.connect.rules.memory import shifted
 from rebalance_monitor.streaming.core.connect.state import ConnectState, Emptied
-from rebalance_monitor.streaming.core.fold.clocks import FOREVER_MS, SKEW_MS, SLACK_MS, Passing
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 
@@ -34,8 +35,7 @@ def rebased(state: ConnectState, passing: Passing) -> tuple[ConnectState, bool]:
         return state, False
     passed_ms = head.row.timestamp_ms - last.at_ms
     shown_ms = _by_the_leader(last, body)
-    own_ms = passing.by_the_monitor(last.at_ms)
-    seen_ms = passing.others_ms if own_ms is None else own_ms
+    own_ms, seen_ms = passing.by_the_monitor(last.at_ms), passing.seen_ms(last.at_ms)
     if shown_ms is not None and _contradicted(shown_ms, passed_ms, seen_ms):
         shown_ms = None
     sure_ms = _sure(state, last, passed_ms, shown_ms, seen_ms)
@@ -64,12 +64,8 @@ def hidden_ms(state: ConnectState, passing: Passing) -> int:
 
 def _after_empty(state: ConnectState, emptied: Emptied, passing: Passing) -> tuple[ConnectState, bool]:
     """The same for a group that had no worker: it may stay so for any time, so only another clock confirms one."""
-    passed_ms = passing.head.row.timestamp_ms - emptied.at_ms
-    own_ms = passing.by_the_monitor(emptied.at_ms)
-    seen_ms = passing.others_ms if own_ms is None else own_ms
-    confirmed = seen_ms is not None and passed_ms <= seen_ms + SLACK_MS
-    sure_ms = passed_ms if confirmed else max(min(passed_ms, seen_ms or 0), 0)
-    apart_ms = passed_ms - sure_ms
+    passed_ms, seen_ms = passing.head.row.timestamp_ms - emptied.at_ms, passing.seen_ms(emptied.at_ms)
+    apart_ms = 0 if confirmed(passed_ms, seen_ms) else passed_ms - at_least(passed_ms, seen_ms)
     moved = replace(state, emptied=replace(emptied, at_ms=emptied.at_ms + apart_ms))
     return moved, apart_ms > 0 and seen_ms is None
 
@@ -81,7 +77,7 @@ def _sure(state: ConnectState, last: Observed, passed_ms: int, shown_ms: int | N
         return min(seen_ms, bound_ms)
     if shown_ms is not None and shown_ms < passed_ms - SLACK_MS:
         return shown_ms
-    if passed_ms <= bound_ms or (seen_ms is not None and passed_ms <= seen_ms + SLACK_MS):
+    if passed_ms <= bound_ms or confirmed(passed_ms, seen_ms):
         return passed_ms
     return min(passed_ms, max(seen_ms or 0, least_ms))
 

@@ -1,7 +1,7 @@
 """Who else saw the time pass in a whole input: workers, whose statuses carry their own clocks.
 
 The coordinator alone stamps a group's records, and it may be another broker from one record to the next
-(`streaming.core.fold.other_clocks`). No clock is right by itself: a worker's may be off, and as far as the next
+(`streaming.core.clocks.others`). No clock is right by itself: a worker's may be off, and as far as the next
 broker's. But a worker's clock goes on as it is. Where its first word in two generations, or its last stop before them,
 lies equally far from the two records, as much time has passed between these by its clock as by theirs: **one clock has
 stamped both**, or one that says the same. Records that are so connected, by this worker or by others in turn, count as
@@ -24,10 +24,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.streaming.core.clocks.others import Trail
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, UNASSIGNED
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
-from rebalance_monitor.streaming.core.fold.other_clocks import Trail
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Source
 

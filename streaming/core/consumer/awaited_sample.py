@@ -10,15 +10,14 @@ verdict that the samples so far do not support waits for one that was surely ask
 
 from collections.abc import Sequence
 
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import CLOCKS_APART_MS
 from rebalance_monitor.streaming.core.consumer.short_subscription import subscription_of
 from rebalance_monitor.streaming.core.consumer.topic_views import SAMPLE_AGE_MS
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.published import body_of
-from rebalance_monitor.streaming.core.fold.state import Waiting
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.records import Row, Waiting
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 
 MISSING = "a sample of the topics that was taken after the record"

@@ -16,12 +16,12 @@ from rebalance_monitor.streaming.core.fold import departures, missing_members, s
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED, MissedMembers
 from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
-from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.written_again import first_verdict
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.of_every_group import OUTLIVE_EMPTY
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject, Verdict
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 
 
 def judged(

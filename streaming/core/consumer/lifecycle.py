@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.consumer import awaited_sample, catalogue, own_assignors, unowned
 from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
 from rebalance_monitor.streaming.core.consumer.generation import judged
@@ -15,17 +16,17 @@ from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.consumer.verdict import judge, surely_rests_on_samples
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Followed, Holdings, Holds, Timed
-from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, source_of
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Source, Verdict
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 
@@ -150,7 +151,7 @@ class ConsumerSession(Awaits, Timed, Holds, Followed):
     def rebase(self, passing: Passing) -> Sequence[Output]:
         """What waits has waited as long as is sure."""
         if self.state.last is not None:
-            apart_ms = passing.unsure_ms(self.state.last.at_ms)
+            apart_ms = passing.since(self.state.last.at_ms).unsure_ms
             waits, missed = self.state.waits.moved(apart_ms), self.state.missed.moved(apart_ms)
             self.state = replace(self.state, waits=waits, missed=missed)
         return ()

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from rebalance_monitor.streaming.core.fold import lag, recurring, restless, stuck
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.published import source_of
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 
 
 def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope) -> None:

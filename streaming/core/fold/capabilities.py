@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.core.fold.clocks import Passing
+from rebalance_monitor.streaming.core.clocks.coordinator import Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind

@@ -10,9 +10,9 @@ at the end of what was read nobody knows yet, and the tombstone waits for the ne
 """
 
 from rebalance_monitor.streaming.core.fold.registry import Registry
-from rebalance_monitor.streaming.core.fold.state import Envelope, Waiting
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
-from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Waiting
 
 
 def ends(row: Row) -> bool:

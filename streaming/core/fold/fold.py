@@ -16,10 +16,11 @@ The fold names no kind of group: what a record means, its lifecycle says (`strea
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from rebalance_monitor.streaming.core.clocks import coordinator as clocks
+from rebalance_monitor.streaming.core.clocks.others import Hearing, OtherClocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold import (
     all_groups,
-    clocks,
     conversion,
     due,
     group_life,
@@ -39,17 +40,17 @@ from rebalance_monitor.streaming.core.fold.capabilities import (
 from rebalance_monitor.streaming.core.fold.going_back import generation_went_back
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
-from rebalance_monitor.streaming.core.fold.other_clocks import Hearing, OtherClocks
 from rebalance_monitor.streaming.core.fold.published import body_of, published_as
 from rebalance_monitor.streaming.core.fold.registry import Registry
-from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, LastRecord, Saved, Waiting, stored
+from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, Saved, stored
 from rebalance_monitor.streaming.core.fold.timeouts import stated_timeouts
 from rebalance_monitor.streaming.core.fold.waiting import LOOK_AHEAD
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick, Waiting
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Result, Source, Standing, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.ports import FoldError, KeptState
 
 __all__ = ["STATE_VERSION", "FoldOutcome", "fold_group"]

@@ -8,13 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar, assert_never
 
+from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold import clocks, sampling
+from rebalance_monitor.streaming.core.fold import sampling
 from rebalance_monitor.streaming.core.fold.capabilities import TopicReader
 from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.fold.published import blobs_of, source_of
 from rebalance_monitor.streaming.core.fold.registry import Registry
-from rebalance_monitor.streaming.core.fold.state import NOTHING, Saved, Waiting, read
+from rebalance_monitor.streaming.core.fold.state import NOTHING, Saved, read
 from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.incidents.book import Book
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Passed, ReachedTime
@@ -32,6 +33,7 @@ from rebalance_monitor.streaming.core.model.records import (
     Tick,
     TopicRecord,
     Undecodable,
+    Waiting,
 )
 from rebalance_monitor.streaming.core.model.results import GapRecord, Part, Result, Source, UndecodableRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings

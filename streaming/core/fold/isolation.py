@@ -26,7 +26,6 @@ from rebalance_monitor.streaming.core.fold.state import (
     Failing,
     Queue,
     Saved,
-    Waiting,
     stored,
 )
 from rebalance_monitor.streaming.core.incidents.book import Book, Pages
@@ -46,6 +45,7 @@ from rebalance_monitor.streaming.core.model.records import (
     Tick,
     TopicRecord,
     Undecodable,
+    Waiting,
 )
 from rebalance_monitor.streaming.core.model.results import (
     Certainty,

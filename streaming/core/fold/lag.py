@@ -21,11 +21,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.cluster.progress import PartitionProgress, SampledGroup
-from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.capabilities import Holdings, Holds
 from rebalance_monitor.streaming.core.fold.intake import Intake
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.damping import patience_ms
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
@@ -42,6 +42,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Severity,
     Subject,
 )
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 
 BUSY_MS = 300_000
 """How long a member may be busy between two polls where no record says so: the default of `max.poll.interval.ms`."""

@@ -15,10 +15,10 @@ returns notices, and the fold settles them in its book.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from rebalance_monitor.streaming.core.clocks.coordinator import Leap
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.fold.clocks import Leap
 from rebalance_monitor.streaming.core.fold.published import MemberShares
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
 from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Output
@@ -28,6 +28,7 @@ from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, MemberRow, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Part
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 

@@ -16,22 +16,10 @@ from rebalance_monitor.streaming.core.fold.returns import Returners
 from rebalance_monitor.streaming.core.fold.rounds import Round
 from rebalance_monitor.streaming.core.incidents.book import Pages
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
-from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Incident, Source
 
 STATE_VERSION = 1
 NOTHING: Mapping[int, bytes] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True)
-class Waiting:
-    """A group record not yet judged, since when, and whether it belongs to history. `ticked`: by the monitor's clock,
-    which read it as it came."""
-
-    row: Row
-    arrived_ms: int
-    historic: bool
-    ticked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +44,6 @@ class Failing:
     fingerprints: tuple[str, ...]
     times: int = 1
     folded: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class LastRecord:
-    """The record judged last: its place and its time (ms)."""
-
-    source: Source
-    at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

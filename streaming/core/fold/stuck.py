@@ -20,17 +20,17 @@ stuck, and the time begins anew (`cluster.shown_groups`).
     10:00:10  polled: PreparingRebalance      described: m1, m3       a generation may have come and gone: no finding
 """
 
+from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.cluster.group_states import Rebalancing
-from rebalance_monitor.streaming.core.fold import clocks
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.published import body_of
-from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.stuck_rebalance import STUCK_REBALANCE
 from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 
 NAMED = 5
 """Members that a message names before it only counts them."""

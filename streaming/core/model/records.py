@@ -156,3 +156,14 @@ class Tick:
 
     now_ms: int
     historic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A group record not yet judged, since when, and whether it belongs to history. `ticked`: by the monitor's clock,
+    which read it as it came."""
+
+    row: Row
+    arrived_ms: int
+    historic: bool
+    ticked: bool = False

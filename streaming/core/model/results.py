@@ -20,6 +20,7 @@ from rebalance_monitor.streaming.core.model.published import HIDDEN, OPTIONAL, S
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import Sampled as Sampled
 from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
+from rebalance_monitor.streaming.core.model.subjects import LastRecord as LastRecord
 from rebalance_monitor.streaming.core.model.subjects import Source as Source
 from rebalance_monitor.streaming.core.model.subjects import Subject as Subject
 

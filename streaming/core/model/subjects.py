@@ -15,6 +15,14 @@ class Source:
     offset: int
 
 
+@dataclass(frozen=True, slots=True)
+class LastRecord:
+    """The record judged last: its place and its time (ms)."""
+
+    source: Source
+    at_ms: int
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Subject:
     """What a finding, a move or a row is about: its type (`connector`, `task`, `worker` …) and its name.

@@ -9,8 +9,8 @@ A Streams group also rebalances without anybody coming or going (streams.md 2.7,
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.fold import departures
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of, source_of
 from rebalance_monitor.streaming.core.model.records import Row

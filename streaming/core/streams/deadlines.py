@@ -15,7 +15,7 @@ A clock that was set is no mistake of the leader, so only what no clock explains
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from rebalance_monitor.streaming.core.fold.clocks import FARTHEST_MS, SKEW_MS
+from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS, SKEW_MS
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade

@@ -15,7 +15,6 @@ from rebalance_monitor.streaming.core.fold.published import (
     published_as,
     source_of,
 )
-from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.of_every_group import OF_EVERY_GROUP, OUTLIVE_EMPTY
@@ -31,6 +30,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Subject,
 )
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.streams.catalogue import PLUG_IN_FAILED, STREAMS_CONTESTED, STREAMS_UNDECODABLE
 from rebalance_monitor.streaming.core.streams.causes import asked_by, causes_of
 from rebalance_monitor.streaming.core.streams.deadlines import joined_at, with_deadline, wrong_deadline

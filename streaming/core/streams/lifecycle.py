@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
+from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Followed, Holdings, Holds, Timed
-from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.streams.awaited import later_sample
 from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED
@@ -116,7 +117,7 @@ class StreamsSession(Awaits, Timed, Holds, Followed):
     def rebase(self, passing: Passing) -> Sequence[Output]:
         """Who is missed was missed as long as is sure."""
         if self.state.last is not None:
-            missed = self.state.missed.moved(passing.unsure_ms(self.state.last.at_ms))
+            missed = self.state.missed.moved(passing.since(self.state.last.at_ms).unsure_ms)
             self.state = replace(self.state, missed=missed)
         return ()
 

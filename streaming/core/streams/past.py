@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.streams.deadlines import ToldDeadline, told
 from rebalance_monitor.streaming.core.streams.facts import Facts

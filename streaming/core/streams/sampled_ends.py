@@ -15,12 +15,11 @@ from functools import reduce
 from operator import add
 
 from rebalance_monitor.assignors.streams.tasks import TaskId
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds, bounds_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.published import body_of
-from rebalance_monitor.streaming.core.fold.state import Waiting
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Waiting
 from rebalance_monitor.streaming.core.streams.described import store_names
 from rebalance_monitor.streaming.core.streams.topology import Key, Seen
 

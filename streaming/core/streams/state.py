@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
-from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.fold.written_again import FirstVerdict
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.streams.holdings import ReadByThreads
 from rebalance_monitor.streaming.core.streams.hypotheses import NOTHING_REMEMBERED, Remembered
 from rebalance_monitor.streaming.core.streams.leftovers import Leftovers

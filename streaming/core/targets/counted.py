@@ -9,17 +9,18 @@ kind adds the kind to `READ_KINDS` of `core/reading/decoding.py` and owns its re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from rebalance_monitor.streaming.core.clocks.coordinator import Leap
 from rebalance_monitor.streaming.core.fold.capabilities import Moments
-from rebalance_monitor.streaming.core.fold.clocks import Leap
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, MemberRow, OtherGroup, Row
 from rebalance_monitor.streaming.core.model.results import Standing
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 

@@ -8,18 +8,20 @@ have what, its cause and its verdict, when its members have reached it, and the 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.fold import clocks, missing_members
+from rebalance_monitor.streaming.core.clocks import coordinator as clocks
+from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
+from rebalance_monitor.streaming.core.fold import missing_members
 from rebalance_monitor.streaming.core.fold.capabilities import Holdings, Holds, Moments, Timed
-from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED
 from rebalance_monitor.streaming.core.fold.published import MemberShares
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, MemberRow, OtherGroup, Row
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.targets import closing, timing
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
@@ -123,7 +125,7 @@ class TargetsSession(Moments, Timed, Holds):
         """What lasts has lasted as long as is sure; the records of one moment count once."""
         if self.state.last is not None and not self.state.begun:
             tally = self.tally()
-            self.state = self.state.shifted(passing.unsure_ms(self.state.last.at_ms))
+            self.state = self.state.shifted(passing.since(self.state.last.at_ms).unsure_ms)
             self._tally = tally.after(self.state.view, ())
         return ()
 

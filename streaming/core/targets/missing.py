@@ -15,8 +15,8 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.fold import missing_members
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED, LastProcess, MissedMembers
-from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.targets.causes import asked_to_leave
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.member import TargetMember

@@ -10,9 +10,9 @@ from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
 from rebalance_monitor.schemas.streams_values import StreamsEpoch
 from rebalance_monitor.streaming.core.fold.published import source_of
-from rebalance_monitor.streaming.core.fold.state import LastRecord
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.moment import records_of
 from rebalance_monitor.streaming.core.targets.stated import OF_MEMBERS, Parts, StatedPart

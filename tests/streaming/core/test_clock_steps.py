@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.core.fold.clocks import FARTHEST_MS
+from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Tick, Undecodable
 from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Incident, Result, Severity

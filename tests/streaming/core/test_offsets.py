@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rebalance_monitor.streaming.core.clocks.offsets import QUICK_MS, ClockOffset
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import QUICK_MS, ClockOffset, Offsets
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Source
 from tests.streaming.core.rules.builders import OFFSETS, STATUSES, Story, incidents

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.core.fold.state import Queue, Waiting
+from rebalance_monitor.streaming.core.fold.state import Queue
 from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.model.codec import loads
-from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row
+from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row, Waiting
 
 JOIN, LEAVE, NEXT_CALL = "join", "leave", "next call"
 

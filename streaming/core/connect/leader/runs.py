@@ -18,10 +18,10 @@ from rebalance_monitor.assignors.connect import incremental
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
 from rebalance_monitor.assignors.connect.round import CannotAssign
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.observed import Observed
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 
 CLOCK_SLACK_MS = 1_000
 NOT_KNOWN_MS = 2**31 - 1

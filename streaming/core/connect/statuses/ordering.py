@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.schemas.connect_topics import StatusRecord
+from rebalance_monitor.streaming.core.clocks import coordinator as clocks
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.statuses import failing, three_way
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, Sighting, after, reported
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
@@ -16,8 +18,6 @@ from rebalance_monitor.streaming.core.connect.statuses.running_not_held import S
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, copied
 from rebalance_monitor.streaming.core.connect.statuses.timeline import StatusLaws, Timeline
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
-from rebalance_monitor.streaming.core.fold import clocks
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.notice import Output, Passed, ReachedTime
 from rebalance_monitor.streaming.core.model.records import Row

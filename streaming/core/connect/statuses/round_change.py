@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from rebalance_monitor.streaming.core.clocks.coordinator import Leap
 from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask, Observed, WorkerView, job_key
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
-from rebalance_monitor.streaming.core.fold.clocks import Leap
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope

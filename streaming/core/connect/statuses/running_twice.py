@@ -20,6 +20,7 @@ was surely written after it: writes may arrive late, and two workers' clocks dif
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
 from rebalance_monitor.streaming.core.connect.statuses.facts import (
     ENDED,
@@ -33,7 +34,6 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, incident_key, shown_at
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import MOST_RECORDS
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of

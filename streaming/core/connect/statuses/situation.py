@@ -7,6 +7,7 @@ ends: a map with an entry for each of thousands of jobs cannot be made anew for 
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from typing import Any, TypeVar, cast
 
 from rebalance_monitor.streaming.core.connect.statuses.facts import Claim, JobFacts, JobKey, Sighting
@@ -29,15 +30,22 @@ MOST_WORKERS = 256
 Memory = TypeVar("Memory")
 
 
+@cache
+def _parts(kind: Any) -> tuple[str, ...]:
+    """The fields of a memory; none of what never changes."""
+    changes = is_dataclass(kind) and not cast(Any, kind).__dataclass_params__.frozen
+    return tuple(one.name for one in fields(cast(Any, kind))) if changes else ()
+
+
 def copied(memory: Memory) -> Memory:
     """The same value with mappings of its own, in the order of their keys: equal memories are stored as equal text."""
     own: dict[str, Any] = {}
-    for one in fields(cast(Any, memory)):
-        part = getattr(memory, one.name)
+    for name in _parts(cast(Any, type(memory))):
+        part = getattr(memory, name)
         if isinstance(part, dict):
-            own[one.name] = dict(sorted(part.items()))
-        elif is_dataclass(part) and not cast(Any, part).__dataclass_params__.frozen:
-            own[one.name] = copied(part)
+            own[name] = dict(sorted(part.items()))
+        elif _parts(cast(Any, type(part))):
+            own[name] = copied(part)
     return cast(Memory, replace(cast(Any, memory), **own))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from rebalance_monitor.streaming.core.clocks.offsets import ClockOffset
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.failing import FailingJobs
 from rebalance_monitor.streaming.core.connect.statuses.held_not_running import HeldNotRunning
@@ -11,7 +12,7 @@ from rebalance_monitor.streaming.core.connect.statuses.running_not_held import R
 from rebalance_monitor.streaming.core.connect.statuses.running_twice import RunningTwice
 from rebalance_monitor.streaming.core.connect.statuses.settling import RoundCosts
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, ToldGroup
-from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import ClockOffset, Recorded
+from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Recorded
 from rebalance_monitor.streaming.core.connect.statuses.workers_lost import LostWorkers
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 

@@ -31,91 +31,15 @@ on a worker's own clock counts there. State: one interval for each worker, one t
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rebalance_monitor.streaming.core.clocks.offsets import NOT_KNOWN, QUICK_MS, ClockOffset
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, Claim, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 
-QUICK_MS = SKEW_MS
-"""A worker's fastest start follows the record that asks for it within this time."""
 MOST_RECORDS = 32
 """Generations whose record's time is kept for statuses that come later."""
 
 Recorded = tuple[tuple[int, int], ...]
 """Generation and time of the last records, oldest first."""
-
-
-@dataclass(frozen=True, slots=True)
-class ClockOffset:
-    """A worker's clock minus the coordinator's lies between `low_ms` and `high_ms`; None is no bound. `generation` is
-    the newest one whose statuses have told of it; `slow_ms`: how late its first status was, where nobody was quick and
-    so the record's time may be wrong. `start_ms`: how late its first start was that a record asked for; `quick`: this
-    is its clock, for another generation says the same, or it is next to nothing."""
-
-    low_ms: int | None = None
-    high_ms: int | None = None
-    generation: int = -1
-    slow_ms: int | None = None
-    start_ms: int | None = None
-    quick: bool = False
-
-    @property
-    def best_ms(self) -> int:
-        """The offset nearest to none that can be."""
-        if self.high_ms is not None and self.high_ms < 0:
-            return self.high_ms
-        return max(self.low_ms or 0, 0)
-
-    @property
-    def early_ms(self) -> int | None:
-        """How much earlier than told a status may have been written at most."""
-        if self.high_ms is None:
-            return None
-        return max(self.high_ms, self.slow_ms or self.high_ms) - self.best_ms
-
-    @property
-    def late_ms(self) -> int | None:
-        """How much later than told a status may have been written at most."""
-        if self.high_ms is None or self.slow_ms is not None:
-            return None
-        lows = [one for one in (self.low_ms, self.quick_ms) if one is not None]
-        return self.best_ms - max(lows) if lows else None
-
-    @property
-    def quick_ms(self) -> int | None:
-        """The least offset that a quick start leaves; None where no start is known to have been quick."""
-        return self.start_ms - QUICK_MS if self.quick and self.start_ms is not None else None
-
-    def allows(self, other: "ClockOffset") -> bool:
-        """Whether the clock may have stayed as it was: some offset lies in both intervals, and quick is quick."""
-        if self.quick_ms is not None and other.high_ms is not None and other.high_ms < self.quick_ms:
-            return False
-        lows = [one.low_ms for one in (self, other) if one.low_ms is not None]
-        highs = [one.high_ms for one in (self, other) if one.high_ms is not None]
-        return not lows or not highs or max(lows) <= min(highs)
-
-    def narrowed(self, other: "ClockOffset") -> "ClockOffset":
-        """What both say; the other alone, where the clock has been set since."""
-        if not self.allows(other):
-            return other
-        lows = [one.low_ms for one in (self, other) if one.low_ms is not None]
-        highs = [one.high_ms for one in (self, other) if one.high_ms is not None]
-        high_ms = min(highs, default=None)
-        starts = sorted(one.start_ms for one in (self, other) if one.start_ms is not None)
-        start_ms = starts[0] if starts else None
-        again = len(starts) > 1 and starts[1] <= starts[0] + QUICK_MS and self.generation != other.generation
-        quick = again or any(one.quick and one.start_ms == start_ms for one in (self, other))
-        if start_ms is not None and high_ms is not None and high_ms < start_ms - QUICK_MS:
-            start_ms, quick = None, False  # that start took its time
-        return ClockOffset(
-            low_ms=max(lows, default=None),
-            high_ms=high_ms,
-            generation=max(self.generation, other.generation),
-            start_ms=start_ms,
-            quick=quick,
-        )
-
-
-NOT_KNOWN = ClockOffset()
 
 
 def nobody(_worker: str, _job: JobKey) -> int | None:

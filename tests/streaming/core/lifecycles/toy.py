@@ -6,11 +6,11 @@ Groups of protocol type `toy` name a captain. A captain must follow within a min
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.fold.capabilities import Timed
-from rebalance_monitor.streaming.core.fold.clocks import Leap, Passing
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, published_as, source_of
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord
+from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -25,6 +25,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Subject,
     Verdict,
 )
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 PATIENCE_MS = 60_000

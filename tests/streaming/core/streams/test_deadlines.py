@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_monitor.streaming.core.fold.clocks import FARTHEST_MS, SKEW_MS
+from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS, SKEW_MS
 from rebalance_monitor.streaming.core.model.results import Certainty, Grade
 from rebalance_monitor.streaming.core.streams.catalogue_placement import DEADLINE_CARRIER
 from tests.streaming.core.rules.builders import Story, generations, incidents

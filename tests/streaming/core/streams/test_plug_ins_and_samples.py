@@ -20,11 +20,11 @@ from rebalance_monitor.assignors.streams.assignment import (
 from rebalance_monitor.assignors.streams.public_sticky import StickyTaskAssignor
 from rebalance_monitor.assignors.streams.task_assignor import TaskAssignor
 from rebalance_monitor.assignors.streams.tasks import TaskId, process_key, sorted_tasks
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndSample
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory
 from rebalance_monitor.streaming.core.fold import fold
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import registry

@@ -12,9 +12,9 @@ from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.leader import MakeAssignor
 from rebalance_monitor.assignors.streams.tasks import task_of
+from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory
-from rebalance_monitor.streaming.core.fold.clocks import SKEW_MS
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group

@@ -13,17 +13,12 @@ The rest of an interval is no proof of anything: what it alone would bring up is
 """
 
 from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar, cast
 
-from rebalance_monitor.streaming.core.fold.state import Envelope, LastRecord, Queue, Waiting
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
-
-SLACK_MS = 1_000
-"""Differences of two clocks below this are the time that messages take."""
-SKEW_MS = 5_000
-"""How far two clocks that both are right may be apart."""
-FOREVER_MS = 1 << 62
-FARTHEST_MS = 12 * 3_600_000
-"""A tick that is so far before the records is no time of day. One that is far behind them is: they come late."""
+from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS, SKEW_MS, SLACK_MS, ClockSpan, at_least, confirmed
+from rebalance_monitor.streaming.core.clocks.span import FOREVER_MS as FOREVER_MS
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, Waiting
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +36,7 @@ NO_LEAP = Leap()
 @dataclass(frozen=True, slots=True)
 class Passing:
     """What other clocks say of the time before a record. `others_ms`: how much has passed since the last one by the
-    clocks of a whole input; None where nobody can say. `behind_ms`: as in the envelope. `slow_ms`: how far the record's
+    clocks of a whole input; None where nobody can say. `behind_ms`: as in the known. `slow_ms`: how far the record's
     clock is behind the one before by the clocks of a whole input, where they tell of such a step."""
 
     head: Waiting
@@ -56,17 +51,33 @@ class Passing:
             return None
         return self.head.arrived_ms - (at_ms + self.behind_ms)
 
-    def unsure_ms(self, last_ms: int) -> int:
-        """How much of the time since a record of this time nobody but the coordinator's clock says has passed."""
-        passed_ms = self.head.row.timestamp_ms - last_ms
-        own_ms = self.by_the_monitor(last_ms)
-        seen_ms = self.others_ms if own_ms is None else own_ms
-        if seen_ms is not None and 0 <= passed_ms <= seen_ms + SLACK_MS:
-            return 0
-        return passed_ms - max(min(passed_ms, seen_ms or 0), 0)
+    def seen_ms(self, at_ms: int) -> int | None:
+        """What has passed since a record of this time by another clock than the coordinator's; None without one."""
+        own_ms = self.by_the_monitor(at_ms)
+        return self.others_ms if own_ms is None else own_ms
+
+    def since(self, at_ms: int) -> ClockSpan:
+        """The time since a record of this time."""
+        passed_ms, seen_ms = self.head.row.timestamp_ms - at_ms, self.seen_ms(at_ms)
+        sure = passed_ms >= 0 and confirmed(passed_ms, seen_ms)
+        return ClockSpan(passed_ms if sure else at_least(passed_ms, seen_ms), passed_ms)
 
 
-def leap(envelope: Envelope, last: LastRecord | None, passing: Passing, *, finite: bool) -> Leap:
+class MonitorsView(Protocol):
+    """How far the coordinator's clock is behind the monitor's, if that is known, and the least of it since the clocks
+    changed."""
+
+    @property
+    def behind_ms(self) -> int | None: ...
+
+    @property
+    def least_behind_ms(self) -> int | None: ...
+
+
+Viewed = TypeVar("Viewed", bound=MonitorsView)
+
+
+def leap(known: MonitorsView, last: LastRecord | None, passing: Passing, *, finite: bool) -> Leap:
     """From the last record to this one. `finite`: of a whole input that nobody read as it came."""
     if last is None:
         return NO_LEAP
@@ -77,53 +88,52 @@ def leap(envelope: Envelope, last: LastRecord | None, passing: Passing, *, finit
         return Leap(back_ms=passed_ms - max(seen_ms or 0, 0))
     if finite:
         unsure_ms = passed_ms - max(passing.others_ms or 0, SKEW_MS)
-    elif envelope.least_behind_ms is not None and head.ticked:
-        unsure_ms = envelope.least_behind_ms - (head.arrived_ms - head.row.timestamp_ms) - SKEW_MS
+    elif known.least_behind_ms is not None and head.ticked:
+        unsure_ms = known.least_behind_ms - (head.arrived_ms - head.row.timestamp_ms) - SKEW_MS
     else:
         unsure_ms = 0
     return Leap(unsure_ms=max(unsure_ms, 0))
 
 
-def read(envelope: Envelope, head: Waiting, *, live: bool, leapt: bool = False) -> Envelope:
+def read(known: Viewed, head: Waiting, *, live: bool, leapt: bool = False) -> Viewed:
     """After the record: how far its clock is behind the monitor's. `leapt`: it is another clock than before."""
     behind_ms: int | None = None
     if live and head.ticked:
         behind_ms = head.arrived_ms - head.row.timestamp_ms
     elif live and not head.historic:
-        behind_ms = envelope.behind_ms
+        behind_ms = known.behind_ms
     if behind_ms is not None and behind_ms < -FARTHEST_MS:
         behind_ms = None
     least_ms = behind_ms
-    if least_ms is not None and envelope.least_behind_ms is not None and not leapt:
-        least_ms = min(least_ms, envelope.least_behind_ms)
-    return replace(envelope, behind_ms=behind_ms, least_behind_ms=least_ms)
+    if least_ms is not None and known.least_behind_ms is not None and not leapt:
+        least_ms = min(least_ms, known.least_behind_ms)
+    return cast(Viewed, replace(cast(Any, known), behind_ms=behind_ms, least_behind_ms=least_ms))
 
 
-def groups_time(envelope: Envelope, tick_ms: int) -> int:
+def groups_time(known: MonitorsView, tick_ms: int) -> int:
     """The monitor's time on the clock of the group's coordinator."""
-    return tick_ms - (envelope.behind_ms or 0)
+    return tick_ms - (known.behind_ms or 0)
 
 
-def monitors_time(envelope: Envelope, at_ms: int) -> int:
+def monitors_time(known: MonitorsView, at_ms: int) -> int:
     """A time of the coordinator's clock on the monitor's."""
-    return at_ms + (envelope.behind_ms or 0)
+    return at_ms + (known.behind_ms or 0)
 
 
-def surely_behind_ms(envelope: Envelope) -> int:
+def surely_behind_ms(known: MonitorsView) -> int:
     """How far the coordinator's clock is behind the monitor's at least. Records are read some time after they were
     written, so it is no more than the least that one ever was. And where even that is more than two right clocks differ
     by, the records may come late (from a mirrored topic, a backlog), and later ones less late."""
-    behind_ms = envelope.behind_ms if envelope.least_behind_ms is None else envelope.least_behind_ms
+    behind_ms = known.behind_ms if known.least_behind_ms is None else known.least_behind_ms
     return 0 if behind_ms is None or behind_ms > SKEW_MS else behind_ms
 
 
-def read_ms(envelope: Envelope, queue: Queue, last: LastRecord | None, at_ms: int, tick: Tick | None) -> int | None:
+def read_ms(known: MonitorsView, newest_ms: int, at_ms: int, tick: Tick | None) -> int | None:
     """By when a record of this time in another topic was written, on the coordinator's clock; None where nobody read it
-    as it came, or the tick is no time of day."""
+    as it came, or the tick is no time of day. `newest_ms`: the time of the group's newest record."""
     if tick is None or tick.historic or at_ms - tick.now_ms > FARTHEST_MS:
         return None
-    newest_ms = queue.last_ms if queue.end else last.at_ms if last else 0
-    return max(tick.now_ms - surely_behind_ms(envelope), newest_ms)
+    return max(tick.now_ms - surely_behind_ms(known), newest_ms)
 
 
 def timed(row: Row) -> Row:
