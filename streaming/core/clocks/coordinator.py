@@ -36,7 +36,7 @@ NO_LEAP = Leap()
 @dataclass(frozen=True, slots=True)
 class Passing:
     """What other clocks say of the time before a record. `others_ms`: how much has passed since the last one by the
-    clocks of a whole input; None where nobody can say. `behind_ms`: as in the known. `slow_ms`: how far the record's
+    clocks of a whole input; None where nobody can say. `behind_ms`: see `MonitorsView`. `slow_ms`: how far the record's
     clock is behind the one before by the clocks of a whole input, where they tell of such a step."""
 
     head: Waiting

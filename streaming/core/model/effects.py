@@ -60,7 +60,7 @@ class DelayWait:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobDowntime:
-    """How long a job did not run, between two bounds. Kinds: see `statuses.downtime`."""
+    """How long a job did not run, between two bounds. Kinds: see `streaming.core.connect.statuses.downtime`."""
 
     job: Annotated[Subject, Says(name="subject")]
     kind: Annotated[str, Says(words=DOWNTIMES)]

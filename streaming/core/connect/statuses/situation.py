@@ -53,12 +53,12 @@ def copied(memory: Memory) -> Memory:
 class ToldGroup:
     """How a group stands after the last record and the last status that were told.
 
-    `alive_ms` is the last sign of life of each worker ever seen, `heard` who of them
-    wrote statuses, `joined_ms` when each last came into the group with empty hands, if that was after a hole.
-    `holes_ms`: by partition of the status topic, the time of the newest record with a hole before. `named`: the newest
-    generation that a told status states; `overdue`: the newest one whose record was read after a status that states
-    it, so the group's records are read late. `stands`: the last generation with members, at which connectors and tasks
-    stand; -1 before the first one that is known in this life of the group.
+    `alive_ms` is the last sign of life of each worker ever seen, `heard` who of them wrote statuses, `joined_ms` when
+    each last came into the group with empty hands, if that was after a hole. `holes_ms`: by partition of the status
+    topic, the time of the newest record with a hole before. `named`: the newest generation that a told status states;
+    `overdue`: the newest one whose record was read after a status that states it, so the group's records are read
+    late. `stands`: the last generation with members, at which connectors and tasks stand; -1 before the first one that
+    is known in this life of the group.
     """
 
     incarnation: int = 0
