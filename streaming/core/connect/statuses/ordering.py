@@ -108,7 +108,7 @@ def advance(
         steps=tuple(one for one in later if isinstance(one, RecordStep)),
         group=group,
         jobs=now.jobs.lines(),
-        laws=copied(teller.laws),
+        laws=teller.laws.kept(),
         offsets={worker: offsets[worker] for worker in group.alive_ms if worker in offsets},
         recorded=now.offsets.recorded(),
         carry_ms=timeline.carry_ms,

@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.connect.statuses.round_change import Recor
 from rebalance_monitor.streaming.core.connect.statuses.running_not_held import RunningNotHeld
 from rebalance_monitor.streaming.core.connect.statuses.running_twice import RunningTwice
 from rebalance_monitor.streaming.core.connect.statuses.settling import RoundCosts
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, ToldGroup
+from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, ToldGroup, copied
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Recorded
 from rebalance_monitor.streaming.core.connect.statuses.workers_lost import LostWorkers
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
@@ -77,6 +77,11 @@ class StatusLaws:
         self.twice, self.not_held, self.not_running = RunningTwice(), RunningNotHeld(), HeldNotRunning()
         self.failing, self.lost = FailingJobs(), LostWorkers()
         self.costs.downtime.interruptions.clear()
+
+    def kept(self) -> "StatusLaws":
+        """To be remembered, in one order."""
+        self.twice.suspicions = tuple(sorted(self.twice.suspicions, key=lambda one: (one.job, one.new, one.old)))
+        return copied(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
