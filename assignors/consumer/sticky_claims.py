@@ -35,7 +35,7 @@ class Claims:
     order_unsure: bool = False
 
 
-def said(member: ConsumerMember, era: StickyEra, cooperative: bool) -> Claim:
+def claim_of(member: ConsumerMember, era: StickyEra, cooperative: bool) -> Claim:
     """What a leader takes as the member's claim."""
     if not cooperative:
         return member.claim
@@ -44,7 +44,7 @@ def said(member: ConsumerMember, era: StickyEra, cooperative: bool) -> Claim:
     return Claim(member.owned, member.claim.generation if era.reads_sent_generation else None)
 
 
-def said_again(member: ConsumerMember, era: StickyEra, cooperative: bool) -> Claim:
+def claim_repeated(member: ConsumerMember, era: StickyEra, cooperative: bool) -> Claim:
     """The same, where a leader has already read the user data once and goes on from there."""
     if not cooperative:
         return member.claim_again
@@ -65,7 +65,7 @@ def settle(group: Group) -> Claims:
             if group.era.rereads:
                 break
         claims.read += 1
-        claim = said(member, group.era, group.cooperative)
+        claim = claim_of(member, group.era, group.cooperative)
         known = [tp for tp in claim.partitions if tp[0] in group.counts]
         if group.era.conflict is Conflict.PER_PARTITION:
             _per_partition(group, claims, member.id, claim, known, owners)

@@ -7,7 +7,7 @@ Claims of older generations than the newest are remembered as the place to which
 
 from rebalance_monitor.assignors.consumer.model import NOT_SAID, TopicPartition
 from rebalance_monitor.assignors.consumer.sticky_balance import Balancing, Held
-from rebalance_monitor.assignors.consumer.sticky_claims import Claims, said
+from rebalance_monitor.assignors.consumer.sticky_claims import Claims, claim_of
 from rebalance_monitor.assignors.consumer.sticky_group import Group
 from rebalance_monitor.assignors.consumer.sticky_quota import walk
 
@@ -34,7 +34,7 @@ def _older(group: Group, claims: Claims) -> dict[TopicPartition, str]:
     """Who claimed a partition in an older generation than the newest; the last such generation counts."""
     found: dict[TopicPartition, tuple[int, str]] = {}
     for member in group.members:
-        claim = said(member, group.era, group.cooperative)
+        claim = claim_of(member, group.era, group.cooperative)
         generation = NOT_SAID if claim.generation is None else claim.generation
         if generation < claims.newest:
             for tp in claim.partitions:

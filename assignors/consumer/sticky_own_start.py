@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 
 from rebalance_monitor.assignors.consumer.model import NOT_SAID, TopicPartition
 from rebalance_monitor.assignors.consumer.sticky_balance import Balancing, Held
-from rebalance_monitor.assignors.consumer.sticky_claims import said, said_again
+from rebalance_monitor.assignors.consumer.sticky_claims import claim_of, claim_repeated
 from rebalance_monitor.assignors.consumer.sticky_eras import EqualSubscriptions
 from rebalance_monitor.assignors.consumer.sticky_group import Group
 from rebalance_monitor.assignors.consumer.sticky_moves import partition_hash
@@ -26,7 +26,7 @@ def balanced(group: Group, read: int) -> tuple[Balancing, bool]:
     read before."""
     claimed: dict[TopicPartition, dict[int, str]] = {}
     for number, member in enumerate(group.members):
-        claim = (said_again if number < read else said)(member, group.era, group.cooperative)
+        claim = (claim_repeated if number < read else claim_of)(member, group.era, group.cooperative)
         generation = NOT_SAID if claim.generation is None else claim.generation
         for tp in claim.partitions:
             by_generation = claimed.setdefault(tp, {})

@@ -132,7 +132,7 @@ class _Leader:
             assignor = self._round.assignor
             if isinstance(assignor, BuiltIn):
                 self._run_built_in(ready, _without_lags(assignor, ready.plan))
-                return self._told(ready)
+                return self._answer_of(ready)
             return self._run_plug_in(assignor(), ready)
         except MissingSourceTopics:
             return self._error(INCOMPLETE_SOURCE_TOPICS)
@@ -224,13 +224,13 @@ class _Leader:
             reason = f"{error.value}, and an unknown process or task stands there, too"
             raise LeaderFailed("NullPointerException", reason)
         apply(assignment, by_id, self._orders)
-        answer = self._told(ready)
+        answer = self._answer_of(ready)
         assignor.on_assignment_computed(GroupAssignment(answer.assignments), subscription, error)
         if error is not AssignmentError.NONE:
             raise LeaderFailed("StreamsException", f"the task assignor's answer is wrong: {error.value}")
         return answer
 
-    def _told(self, ready: Prepared) -> LeaderAnswer:
+    def _answer_of(self, ready: Prepared) -> LeaderAnswer:
         group, era, clients = self._group, ready.application.era, ready.clients
         handover = ready.handover
         assignments: dict[str, MemberAssignment] = {}

@@ -85,7 +85,7 @@ class OtherEnds:
         """The host maps after `place`: of tasks, and of copies."""
         return hosts_of(self._ready)
 
-    def told(self, client: Client, lags: Mapping[TaskId, int]) -> Mapping[str, MemberAssignment]:
+    def assignments_of(self, client: Client, lags: Mapping[TaskId, int]) -> Mapping[str, MemberAssignment]:
         """What each thread of a process is told after `place`, if it lags so much with these tasks."""
         known = client.known_lags
         client.known_lags = {**known, **lags}

@@ -51,7 +51,7 @@ def audit(
             create_temp_table=False,
             kwargs={"connect_args": _connect_arguments(dsn, statement_timeout_ms)},
         )
-        findings = [finding for suite in suites for finding in _told(gx, context, source, suite)]
+        findings = [finding for suite in suites for finding in _findings(gx, context, source, suite)]
         if data_docs_dir is not None:
             _write_data_docs(context, data_docs_dir)
     return AuditReport(tuple(findings))
@@ -85,7 +85,7 @@ def _connect_arguments(dsn: str, statement_timeout_ms: int) -> dict[str, str]:
     return {**given, "options": f"{given.get('options', '')} {own}".strip(), "application_name": "rebalance-audit"}
 
 
-def _told(gx: Any, context: Any, source: Any, suite: Suite) -> list[ContractResult]:
+def _findings(gx: Any, context: Any, source: Any, suite: Suite) -> list[ContractResult]:
     """The findings of a suite; unknown, all of them, where even its table could not be looked at."""
     try:
         return list(_checked(gx, context, source, suite))

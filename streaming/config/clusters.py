@@ -45,13 +45,13 @@ GroupPattern = Annotated[str, Field(min_length=1)]
 """group.id, or a pattern of it with * and ? as in file names."""
 
 
-def _said(meant: tuple[OwnAssignor, ...]) -> tuple[OwnAssignor, ...]:
+def _some_meaning(meant: tuple[OwnAssignor, ...]) -> tuple[OwnAssignor, ...]:
     if not meant:
         raise ValueError("must name shares, omits or both; leave the group out if its assignor does neither")
     return meant
 
 
-Meant = Annotated[tuple[OwnAssignor, ...], AfterValidator(_said)]
+Meant = Annotated[tuple[OwnAssignor, ...], AfterValidator(_some_meaning)]
 """What a group's assignor does on purpose."""
 
 

@@ -134,7 +134,7 @@ def replay(
             stamps.appended.add(record.topic)
         stamps.written(row)
     rows = holes.marked(rows, offsets)
-    told = _told(topics.total(), folded(rows, stamps, settings, fold, knowledge), commits, others)
+    told = _replayed(topics.total(), folded(rows, stamps, settings, fold, knowledge), commits, others)
     told.topics, told.groups = dict(topics), groups
     return told
 
@@ -177,7 +177,7 @@ def _passed_over(record: RawRecord, settings: ClusterSettings) -> Iterator[Row]:
         )
 
 
-def _told(
+def _replayed(
     count: int,
     results: list[Result],
     commits: list[OffsetCommit | UndecodableRecord],

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from rebalance_monitor.streaming.core import connect_metrics, metrics
-from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, heard
+from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, notifications
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import (
     Aftermath,
@@ -126,7 +126,7 @@ class Series:
             if not result.historic:
                 by_group.setdefault(key_of(result.cluster, result.group), []).append(result)
         for key, transitions in by_group.items():
-            self._known[key], told, _ = heard(self._known.get(key, {}), transitions)
+            self._known[key], told, _ = notifications(self._known.get(key, {}), transitions)
             for incident in told:
                 self._incident(incident)
             for incident in transitions:

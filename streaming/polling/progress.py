@@ -119,7 +119,7 @@ class ProgressPoller(Poller[ProgressSample]):
                 ended = {
                     group: ChangelogEnds(ends_ms, answered_ms, _ended(places, ends)) for group, places in wanted.items()
                 }
-                sample = ProgressSample(asked_ms, answered_ms, _told(committed, ends), watched, ended)
+                sample = ProgressSample(asked_ms, answered_ms, _offsets_by_group(committed, ends), watched, ended)
                 with self._lock:
                     self._kept.append(sample)
         finally:
@@ -139,7 +139,9 @@ def _ended(places: Collection[NamedPartition], ends: Mapping[NamedPartition, int
     return {f"{topic}-{number}": ends[topic, number] for topic, number in places if (topic, number) in ends}
 
 
-def _told(committed: Committed, ends: Mapping[NamedPartition, int]) -> dict[str, dict[str, PartitionOffsets]]:
+def _offsets_by_group(
+    committed: Committed, ends: Mapping[NamedPartition, int]
+) -> dict[str, dict[str, PartitionOffsets]]:
     return {
         group: {
             f"{topic}-{number}": PartitionOffsets(offset, ends.get((topic, number)))

@@ -132,7 +132,9 @@ class BatchFunction:
         fresh = unread.fresh(batch.tick, self._read_to_the_end_ms)
         found = {} if fresh else unread.believed(batch, self._own.markers)
         markers = self._own.markers | unread.with_holes(batch) if fresh else self._own.markers
-        batch = replace(batch, rows=unread.told(batch, self._cluster_id, self._own.holes, found, fresh=fresh))
+        batch = replace(
+            batch, rows=unread.with_holes_before(batch, self._cluster_id, self._own.holes, found, fresh=fresh)
+        )
         tick = self._tick(batch)
         polled = self._learning.polled(tick)
         own = replace(self._remember(batch, polled), holes={**self._own.holes, **found}, markers=markers)

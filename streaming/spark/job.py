@@ -300,12 +300,12 @@ class Job:
         has as long as everything else.
         """
         status, now_s = self._channel.status(), time.monotonic()
-        self._watchdog.heard(status.at_ms, now_s)
+        self._watchdog.reported(status.at_ms, now_s)
         silent_s = self._watchdog.silent_s(now_s)
         problem = full(self._scratch) or status.problem
         if problem is None and status.blind is not None:
             problem = f"blind: {status.blind} can't be read, so nothing is judged"
-        if problem is None and self._watchdog.spoke and silent_s > self._settings.ready.max_lag_s:
+        if problem is None and self._watchdog.has_reported and silent_s > self._settings.ready.max_lag_s:
             problem = f"the reader has said nothing for {silent_s:.0f} s"
         if problem is None and self._pollers.groups is not None:
             problem = self._pollers.groups.problem(self._settings.ready.max_lag_s)

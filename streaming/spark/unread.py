@@ -65,7 +65,7 @@ def believed(batch: Batch, markers: Collection[str]) -> dict[str, int]:
     }
 
 
-def told(
+def with_holes_before(
     batch: Batch, cluster_id: str, known: Mapping[str, int], found: Mapping[str, int], *, fresh: bool = False
 ) -> tuple[RawRow, ...]:
     """The rows, each with the newest hole before it that may be a record. `known`: holes of batches before; `found`:

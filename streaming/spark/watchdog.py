@@ -33,15 +33,15 @@ class Watchdog:
     def __init__(self, cluster: str, folder: Path, read_timeout_ms: int, began_s: float) -> None:
         self._cluster, self._folder = cluster, folder
         self._reading_at_most_s = read_timeout_ms / 1000 + READING_S
-        self._heard_s, self.spoke = began_s, False
+        self._heard_s, self.has_reported = began_s, False
         self._last_at_ms = 0
         self._reading_since_s: float | None = None
         self._looked_s: float | None = None
 
-    def heard(self, at_ms: int, now_s: float) -> None:
+    def reported(self, at_ms: int, now_s: float) -> None:
         """The reader's last report is of `at_ms`."""
         if at_ms and at_ms != self._last_at_ms:
-            self._last_at_ms, self._heard_s, self.spoke = at_ms, now_s, True
+            self._last_at_ms, self._heard_s, self.has_reported = at_ms, now_s, True
 
     def silent_s(self, now_s: float) -> float:
         """For how long the reader has reported nothing."""
@@ -63,7 +63,7 @@ class Watchdog:
             if self._reading_since_s is not None:
                 self._reading_since_s = min(now_s, self._reading_since_s + paused_s)
         silent_s = self.silent_s(now_s)
-        if silent_s > (SILENT_S if self.spoke else FIRST_WORD_S):
+        if silent_s > (SILENT_S if self.has_reported else FIRST_WORD_S):
             self._end(READER, f"the reader has said nothing for {silent_s:.0f} s")
         since_s = self._reading_since_s
         if since_s is not None and now_s - since_s > self._reading_at_most_s:

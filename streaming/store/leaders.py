@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from rebalance_monitor.streaming.core.incidents.notifying import Heard, NotifiedIncident, also, heard
+from rebalance_monitor.streaming.core.incidents.notifying import Notifications, NotifiedIncident, also, notifications
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.store.stored import incident_of
 from rebalance_monitor.streaming.store.text import json_text, name
@@ -32,10 +32,10 @@ where i.incident_id = given.incident_id
 """
 
 
-def notified_of(connection: Connection[Any], transitions: Iterable[Incident]) -> Heard:
+def notified_of(connection: Connection[Any], transitions: Iterable[Incident]) -> Notifications:
     """Who leads whom after these transitions, from what the table has of their groups."""
     live = [one for one in transitions if not one.historic]
-    return heard(_known(connection, live), live) if live else Heard({}, [], {})
+    return notifications(_known(connection, live), live) if live else Notifications({}, [], {})
 
 
 def _known(connection: Connection[Any], transitions: Iterable[Incident]) -> dict[str, NotifiedIncident]:
@@ -44,11 +44,11 @@ def _known(connection: Connection[Any], transitions: Iterable[Incident]) -> dict
     return {row[0]: NotifiedIncident(incident_of(row[1], row[2]), row[3]) for row in rows}
 
 
-def known_rows(heard: Heard) -> list[tuple[str, str, str]]:
+def known_rows(notified: Notifications) -> list[tuple[str, str, str]]:
     """Each incident, its leader, and what its own notification names as also broken."""
     return [
         (incident_id, one.led_by, json_text(list(also(known, incident_id))))
-        for known in (heard.known, heard.followed)
+        for known in (notified.known, notified.followed)
         for incident_id, one in known.items()
     ]
 

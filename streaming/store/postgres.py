@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
-from rebalance_monitor.streaming.core.incidents.notifying import Heard
+from rebalance_monitor.streaming.core.incidents.notifying import Notifications
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
 from rebalance_monitor.streaming.store import last_words, parts, tables
@@ -271,7 +271,7 @@ class PostgresStore(StoredPast):
         return before_transitions(connection, self._windows, now_ms, told, batch_id, tell=self._notify)
 
     def _write_incidents(
-        self, writing: Writing, rows: Contents, notified: Heard, muting: Muting, batch_id: int
+        self, writing: Writing, rows: Contents, notified: Notifications, muting: Muting, batch_id: int
     ) -> None:
         if not rows.transitions and not rows.parts and not rows.part_ends:
             return

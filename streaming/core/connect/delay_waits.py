@@ -62,7 +62,7 @@ def follow(
     idle = _idle(waits.idle, before, after, now, configured)
     moves, stayed = moves_of(before, after, waits.idle, idle)
     going_on = _going_on(waits.open, idle, now, last)
-    told = _told(waits.open, going_on, now, last)
+    told = _wait_after(waits.open, going_on, now, last)
     spent = dict(_spent(waits.idle, now, last)) if last is not None else {}
     detail = replace(published.connect, moves=moves, stayed=stayed, wait=told, idle_ms=spent)
     completed = replace(published, detail=detail)
@@ -161,7 +161,9 @@ _LIKENESS: Mapping[str, Callable[[str], str | None]] = {"url": _url, "host": _ho
 """What a worker that came back has in common with the lost one, the surest first."""
 
 
-def _told(wait: OpenWait | None, going_on: OpenWait | None, now: Observed, last: Observed | None) -> DelayWait | None:
+def _wait_after(
+    wait: OpenWait | None, going_on: OpenWait | None, now: Observed, last: Observed | None
+) -> DelayWait | None:
     """The wait that goes on after this record, or the one that it ends."""
     if going_on is not None:
         back = {one.lost for one in going_on.returned}

@@ -128,7 +128,7 @@ def _waits_unseen(
 def _emptied(view: GroupView, state: ConnectState, row: Row) -> AfterRecord:
     observed = observe(body_of(row), source_of(row), row.timestamp_ms, state.last)
     missed = _skipped(view, state, body_of(row))
-    state = carry.met(state, observed, connect_settings(view.settings, view.group), missed)
+    state = carry.with_new_processes(state, observed, connect_settings(view.settings, view.group), missed)
     state = carry.passed(state, observed, missed)
     moment = _moment(view, row)
     state, still_empty = workers_gone.emptied(view, state, source_of(row), moment)
@@ -146,7 +146,9 @@ def _run_again(view: GroupView, state: ConnectState, row: Row, never_came: Reaso
     gap = body.skipped_since(known_generation) if known_generation is not None else 0
     observed = observe(body, source_of(row), row.timestamp_ms, last)
     observed, missed = replace(observed, unseen=_unseen(view, state, body)), _skipped(view, state, body)
-    state = replace(carry.met(state, observed, topics, missed), history=state.history.referred(_stated(observed)))
+    state = replace(
+        carry.with_new_processes(state, observed, topics, missed), history=state.history.referred(_stated(observed))
+    )
     known = evidence.of(observed, state, view, topics, never_came, again=gap < 0)
     case: Case | None = None
     if known.reason is not None:

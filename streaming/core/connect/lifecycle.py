@@ -372,7 +372,9 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
 
     def _tell_polled(self) -> Sequence[Output]:
         """What statuses say of a polled group: no order of records and statuses is known."""
-        known, outputs = polled.said(self.view, self._of_polled(), self.state.last, self._sightings, self._lost)
+        known, outputs = polled.after_statuses(
+            self.view, self._of_polled(), self.state.last, self._sightings, self._lost
+        )
         self.state = replace(self.state, polled=None if known == PolledStatuses() else known)
         self._steps, self._sightings, self._lost, self._lost_from = [], [], [], None
         return outputs

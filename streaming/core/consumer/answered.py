@@ -63,7 +63,7 @@ def told_by(view: GroupView, state: ConsumerState, row: Row, answer: Answer, mom
             habits.most(WITHOUT_OWNER.code) if own else Certainty.CERTAIN,
         )
     )
-    notices.append(Notice(moment=moment, found=unowned.still(waits), evaluated=unowned.CODES))
+    notices.append(Notice(moment=moment, found=unowned.still_unowned(waits), evaluated=unowned.CODES))
     if own:
         left_out = bool(waits.partitions)
         habits = own_assignors.after(habits, answer, history, row.timestamp_ms, broken, unowned=left_out)

@@ -72,18 +72,18 @@ def reads_short_ones(body: GroupGeneration) -> bool:
 def any_foreign(body: GroupGeneration, configured: Mapping[str, ClientLibrary]) -> bool:
     """Whether a member of a generation uses a library of another language, as far as anything tells."""
     assignor = body.protocol or ""
-    return any(_told(member, assignor, configured) not in (None, ClientLibrary.JAVA) for member in body.members)
+    return any(_library_of(member, assignor, configured) not in (None, ClientLibrary.JAVA) for member in body.members)
 
 
 def library_of(leader: MemberRow, assignor: str, configured: Mapping[str, ClientLibrary]) -> ClientLibrary | None:
     """The library of this leader; None if nothing tells. `configured`: by client id or pattern, as in the settings."""
-    told, subscription = _told(leader, assignor, configured), subscription_of(leader)
+    told, subscription = _library_of(leader, assignor, configured), subscription_of(leader)
     if told is not None or subscription is None:
         return told
     return ClientLibrary.JAVA if _only_java(subscription, assignor) else None
 
 
-def _told(member: MemberRow, assignor: str, configured: Mapping[str, ClientLibrary]) -> ClientLibrary | None:
+def _library_of(member: MemberRow, assignor: str, configured: Mapping[str, ClientLibrary]) -> ClientLibrary | None:
     """The library that is configured for a member, or a foreign one that it shows."""
     for pattern, library in configured.items():
         if fnmatchcase(member.client_id, pattern):

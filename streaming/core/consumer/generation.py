@@ -71,7 +71,7 @@ def judged(
         contested = tuple(static_members.contested(CONTESTED, sightings, row.timestamp_ms, here))
         outputs.append(Notice(moment=moment, found=contested, evaluated=frozenset({CONTESTED.code})))
         missed = _missed(view, state, row)
-        outputs.append(missing_members.still(view, missed, moment))
+        outputs.append(missing_members.still_missing(view, missed, moment))
         answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries, read)
         if answer is not None and not again:
             told = told_by(view, state, row, answer, moment)

@@ -102,7 +102,7 @@ def seen_again(before: Waits) -> Waits:
     return Waits({key: one for key, one in before.partitions.items() if one.told})
 
 
-def still(waits: Waits) -> tuple[Finding, ...]:
+def still_unowned(waits: Waits) -> tuple[Finding, ...]:
     """What goes on after a record: the partitions whose patience had ended before it."""
     return tuple(_findings({key: one for key, one in waits.partitions.items() if one.told}))
 

@@ -186,7 +186,7 @@ class _Fold(Intake):
     def _closed(self, at_ms: int) -> None:
         """Moments that are over by this time."""
         for session in self.able(Moments):
-            self._told(session.closed_by(at_ms))
+            self._publish_targets(session.closed_by(at_ms))
 
     def _end_orphans(self) -> None:
         """Incidents of a state that could not be read end here, with the reason; what still holds is found again."""
@@ -257,7 +257,7 @@ class _Fold(Intake):
             if isinstance(session, Doubting):
                 session.passed_over(row)
             return
-        life = group_life.lived_on(self.envelope, body)
+        life = group_life.with_incarnation(self.envelope, body)
         if life.incarnation != self.envelope.incarnation:
             for each in self.sessions.values():
                 each.begin_life()
@@ -331,7 +331,7 @@ class _Fold(Intake):
         if conversion.goes_on(row, following):
             session.end(row, historic=historic)
             outputs = ()
-        self._told(outputs)
+        self._publish_targets(outputs)
         if read:
             self.envelope = clocks.read(self.envelope, head, live=live)
         if not body.deleted:
@@ -349,7 +349,7 @@ class _Fold(Intake):
         """What the moment before this record's still had to say, and the timers between the two."""
         row = head.row
         if isinstance(session, Moments):
-            self._told(session.closed_before(row))
+            self._publish_targets(session.closed_before(row))
         last = session.last()
         if last is not None and last.at_ms != row.timestamp_ms:
             self._rebase(session, self._passing(session, head))
@@ -360,7 +360,7 @@ class _Fold(Intake):
                 each.begin_life()
         timers.before(self, row.timestamp_ms, missing=body.after_hole, historic=head.historic)
 
-    def _told(self, outputs: Sequence[Output]) -> None:
+    def _publish_targets(self, outputs: Sequence[Output]) -> None:
         """What a session says of targets: their epochs count as generations of the group."""
         for output in outputs:
             if isinstance(output, Generation):

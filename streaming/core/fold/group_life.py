@@ -14,7 +14,7 @@ MAX_WRITTEN = 64
 """Records of a group that are known again when they are written once more, the newest."""
 
 
-def lived_on(state: Envelope, body: GroupGeneration) -> Envelope:
+def with_incarnation(state: Envelope, body: GroupGeneration) -> Envelope:
     """A tombstone, a lower number, or the same number with other members starts a new life of the group id, unless a
     static member may have been replaced.
 

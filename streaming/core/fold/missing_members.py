@@ -155,7 +155,7 @@ def after_record(
     return noted(before, processes, there, anybody=bool(there), arrivals=arrivals, at_ms=at_ms, source=source)
 
 
-def still(view: GroupView, missed: MissedMembers, moment: Moment) -> Notice:
+def still_missing(view: GroupView, missed: MissedMembers, moment: Moment) -> Notice:
     """What goes on after a record: the members whose patience had ended before it."""
     return Notice(moment=moment, found=_findings(view, missed), evaluated=CODES)
 
@@ -173,7 +173,7 @@ def fired(
         if at_ms < one.since_ms + waits_ms + TOLD_MS
     }
     missed = replace(missed, members=left)
-    return missed, (still(view, missed, view.moment(at_ms, historic=historic)),)
+    return missed, (still_missing(view, missed, view.moment(at_ms, historic=historic)),)
 
 
 def _patience_ms(view: GroupView) -> int:

@@ -32,8 +32,8 @@ from rebalance_monitor.streaming.core.incidents.transitions import (
     incident_id,
     incident_of,
     key_of,
+    message_of,
     part_of,
-    told,
 )
 from rebalance_monitor.streaming.core.model.results import Incident, Part, Subject
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
@@ -208,7 +208,9 @@ class Book:
             if part is before:
                 return None
         elif key in ledger.lingering:
-            part = replace(ledger.drop(key), resolved_at_ms=None, message=told(finding), severity=finding.severity)
+            part = replace(
+                ledger.drop(key), resolved_at_ms=None, message=message_of(finding), severity=finding.severity
+            )
         else:
             part = part_of(finding, moment, identities[finding.rule.code, finding.cause])
         ledger.put(key, part)

@@ -32,7 +32,7 @@ class NotifiedIncident:
     led_by: str = ""
 
 
-class Heard(NamedTuple):
+class Notifications(NamedTuple):
     """What is known after one commit, by incident id; the transitions that concern people, in order; and who followed
     only within the commit: its leader's notification names an incident that began and ended in it."""
 
@@ -41,7 +41,7 @@ class Heard(NamedTuple):
     followed: dict[str, NotifiedIncident]
 
 
-def heard(known: Mapping[str, NotifiedIncident], transitions: Sequence[Incident]) -> Heard:
+def notifications(known: Mapping[str, NotifiedIncident], transitions: Sequence[Incident]) -> Notifications:
     """What people hear of the transitions of one commit: not what only changes or ends a follower. `known` is what was
     known before, by incident id."""
     known = {name: one if one.led_by in known else NotifiedIncident(one.incident) for name, one in known.items()}
@@ -71,7 +71,7 @@ def heard(known: Mapping[str, NotifiedIncident], transitions: Sequence[Incident]
     alone = {one.incident_id for one in told if one.firing}
     followed = {name: one for name, one in begun.items() if one.led_by and name not in now and name not in alone}
     named = {**followed, **now}
-    return Heard(
+    return Notifications(
         now,
         [replace(one, also=also(named if one.firing else now, one.incident_id)) for one in told],
         followed,

@@ -49,7 +49,7 @@ def rank(severity: Severity, certainty: Certainty) -> tuple[int, int]:
     return _SEVERITIES.index(severity), _CERTAINTIES.index(certainty)
 
 
-def told(finding: Finding) -> str:
+def message_of(finding: Finding) -> str:
     """The message as people read it, with the Kafka issues whose traces look like this."""
     issues = ", ".join(finding.rule.issues if finding.rule.issues_fit else ())
     return f"{finding.message} (looks like {issues})" if issues else finding.message
@@ -65,7 +65,7 @@ def part_of(finding: Finding, moment: Moment, incident: str) -> Part:
         certainty=finding.certainty,
         opened_generation=moment.generation,
         opened_at_ms=moment.at_ms,
-        message=told(finding),
+        message=message_of(finding),
         evidence=finding.evidence,
         next_step=finding.next_step,
         historic=moment.historic,
@@ -85,7 +85,7 @@ def found_again(before: Part, finding: Finding) -> Part:
         before,
         severity=finding.severity,
         certainty=finding.certainty,
-        message=told(finding),
+        message=message_of(finding),
         next_step=finding.next_step,
         evidence=evidence,
         worst=None if rank(*now) <= rank(*was) else was,
@@ -107,7 +107,7 @@ def incident_of(finding: Finding, moment: Moment, identity: str, team: str) -> I
         opened_at_ms=moment.at_ms,
         resolved_at_ms=None,
         subjects=finding.subjects,
-        message=told(finding),
+        message=message_of(finding),
         evidence=finding.evidence,
         historic=moment.historic,
         alert_name=finding.rule.alert,

@@ -81,11 +81,11 @@ def entries(kind: Any) -> tuple[Entry, ...]:
 
 
 def _entry(attribute: str, hint: Any, plain: Any, field: Any = None) -> Entry:
-    says = _said(hint)
+    says = _meaning_of(hint)
     return Entry(says.name or attribute, attribute, hint, plain, says, field)
 
 
-def _said(hint: Any) -> Says:
+def _meaning_of(hint: Any) -> Says:
     return next((one for one in getattr(hint, "__metadata__", ()) if isinstance(one, Says)), _PLAIN)
 
 
@@ -163,7 +163,7 @@ def _schema(hint: Any, found: dict[str, Object]) -> Object:
     """The schema of a type; dataclasses in it are put among those found."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _refined(_schema(args[0], found), _said(hint))
+        return _refined(_schema(args[0], found), _meaning_of(hint))
     if origin in (Union, UnionType):
         return _union_schema([_schema(one, found) for one in args])
     if origin is tuple and args[-1] is Ellipsis:

@@ -204,7 +204,7 @@ class ByProcess:
             if fits is None:
                 if not self._work.spend(self._cost):
                     return found, False
-                told = self._other.told(client, lags)
+                told = self._other.assignments_of(client, lags)
                 fits = not any(thread_difference(thread, told[thread.id]).size for thread in threads)
                 self._fitting[known] = fits
             if fits:

@@ -56,14 +56,14 @@ def joined_at(body: GroupGeneration, at_ms: int) -> int:
     return at_ms - max((member.rebalance_timeout_ms for member in body.members), default=0)
 
 
-def told(
+def with_told_deadline(
     before: Mapping[str, ToldDeadline], record: ObservedRecord, joined_ms: int, at_ms: int
 ) -> dict[str, ToldDeadline]:
     """With this record, by the leader's member id. `joined_ms` and `at_ms`: the coordinator's time at the end of the
     join phase, and of the record. Of members that are gone nothing is kept."""
     members = {thread.id for thread in record.threads}
     found = {leader: its for leader, its in before.items() if leader in members}
-    now = _told(record, joined_ms, at_ms)
+    now = _deadline_of(record, joined_ms, at_ms)
     if now is None or record.leader is None:
         return found
     known = found.get(record.leader)
@@ -77,7 +77,7 @@ def wrong_deadline(
     before: Mapping[str, ToldDeadline], record: ObservedRecord, joined_ms: int, at_ms: int, interval_ms: int | None
 ) -> WrongDeadline | None:
     """What is wrong with the record's deadline, if it has one; `interval_ms`: as configured, None where nobody says."""
-    now = _told(record, joined_ms, at_ms)
+    now = _deadline_of(record, joined_ms, at_ms)
     if now is None:
         return None
     known = before.get(record.leader or "")
@@ -118,7 +118,7 @@ def _off(now: ToldDeadline, least_ms: int, most_ms: int) -> int:
     return now.least_ms - most_ms if now.least_ms > most_ms else min(now.most_ms - least_ms, 0)
 
 
-def _told(record: ObservedRecord, joined_ms: int, at_ms: int) -> ToldDeadline | None:
+def _deadline_of(record: ObservedRecord, joined_ms: int, at_ms: int) -> ToldDeadline | None:
     """What the record's first deadline tells; None where none is set."""
     times = (thread.next_rebalance_ms for thread in record.threads)
     deadline_ms = next((time for time in times if time), None)

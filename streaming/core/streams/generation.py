@@ -104,7 +104,7 @@ def judged(
     outputs: list[Output] = [
         Notice(moment=moment, found=tuple(_unreadable(body, here)), evaluated=frozenset({STREAMS_UNDECODABLE.code})),
         Notice(moment=moment, found=contested, evaluated=frozenset({STREAMS_CONTESTED.code}), over=foreign),
-        missing_members.still(view, missed, moment),
+        missing_members.still_missing(view, missed, moment),
     ]
     again = written_again.repeats(view.envelope, state.first, body)
     threads = threads_of(body)

@@ -7,7 +7,7 @@ from math import ceil
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.model.results import Source
-from rebalance_monitor.streaming.core.streams.deadlines import ToldDeadline, told
+from rebalance_monitor.streaming.core.streams.deadlines import ToldDeadline, with_told_deadline
 from rebalance_monitor.streaming.core.streams.facts import Facts
 from rebalance_monitor.streaming.core.streams.leftovers import is_left
 
@@ -140,7 +140,9 @@ def after(past: Past, facts: Facts, source: Source) -> Past:
         runs=runs,
         paths=_paths(past.paths if same else {}, facts),
         won=_won(past, facts, source),
-        deadlines=past.deadlines if surely_wrong else told(past.deadlines, facts.record, facts.joined_ms, facts.at_ms),
+        deadlines=past.deadlines
+        if surely_wrong
+        else with_told_deadline(past.deadlines, facts.record, facts.joined_ms, facts.at_ms),
         probing=_probing(past.probing if same else Probing(), facts, source),
     )
 

@@ -141,7 +141,9 @@ class TargetGroup:
         if record.value is None:
             return self._without(part, name)
         if part in OF_MEMBERS:
-            return self._told(name, self.members.get(name, TargetMember()).said(record.value, at_ms, self.ahead_ms))
+            return self._with_member(
+                name, self.members.get(name, TargetMember()).after_record(record.value, at_ms, self.ahead_ms)
+            )
         return self._stated(record.value, name, at_ms)
 
     def raised(self, epoch: int, at_ms: int) -> "TargetGroup":
@@ -172,7 +174,7 @@ class TargetGroup:
             return replace(self, members={name: self.members[name] for name in names if name in self.members})
         return replace(self, members={name: member for name, member in self.members.items() if name in names})
 
-    def _told(self, name: str, member: TargetMember) -> "TargetGroup":
+    def _with_member(self, name: str, member: TargetMember) -> "TargetGroup":
         return replace(self, members={**self.members, name: member})
 
     def _stated(self, value: Value, name: str, at_ms: int) -> "TargetGroup":
@@ -216,7 +218,11 @@ class TargetGroup:
                 return replace(self, regexes={regex: one for regex, one in self.regexes.items() if regex != name})
             case StatedPart.MEMBER | StatedPart.TARGET | StatedPart.CURRENT:
                 left = self.members[name].without(part) if name in self.members else TargetMember()
-                return self._told(name, left) if left != TargetMember() else self.among(self.members.keys() - {name})
+                return (
+                    self._with_member(name, left)
+                    if left != TargetMember()
+                    else self.among(self.members.keys() - {name})
+                )
 
 
 def _regex_of(member: TargetMember) -> str | None:

@@ -121,7 +121,7 @@ class TargetMember:
         """What it is called: by its instance id, which outlives a restart, or its member id."""
         return self.instance_id or member_id
 
-    def said(self, value: Value, at_ms: int, ahead_ms: int) -> "TargetMember":
+    def after_record(self, value: Value, at_ms: int, ahead_ms: int) -> "TargetMember":
         """The member after a record about it, in a group with this `ahead_ms`."""
         match value:
             case ConsumerMember() | StreamsMember() | ShareMember() as metadata:

@@ -43,7 +43,7 @@ def noted(
     after = replace(after, missed=missed)
     if not (before.missed.members or missed.members):
         return after, ()
-    return after, (missing_members.still(view, missed, view.moment(last.at_ms)),)
+    return after, (missing_members.still_missing(view, missed, view.moment(last.at_ms)),)
 
 
 def _missed(

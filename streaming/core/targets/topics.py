@@ -41,11 +41,11 @@ def naming(history: TopicHistory, *groups: TargetGroup) -> NameOf:
     it."""
 
     @cache
-    def told() -> Mapping[bytes, str]:
+    def names() -> Mapping[bytes, str]:
         return {topic: name for group in groups for topic, name in group.names().items()}
 
     def name_of(topic: bytes) -> str:
-        return told().get(topic) or history.name_of(topic) or base64.urlsafe_b64encode(topic).decode().rstrip("=")
+        return names().get(topic) or history.name_of(topic) or base64.urlsafe_b64encode(topic).decode().rstrip("=")
 
     return name_of
 

@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.incidents import grouping
-from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, heard
+from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, notifications
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
@@ -67,7 +67,7 @@ class Job:
         self.state, self.due_ms = outcome.state, outcome.due_ms
         self.results += outcome.results
         transitions = [one for one in outcome.results if isinstance(one, Incident)]
-        told = heard(self.known, [one for one in transitions if not one.historic])
+        told = notifications(self.known, [one for one in transitions if not one.historic])
         before = {name: as_object(one) for name, one in self.documents.items()}
         self.outbox += [(row[1], row[2]) for row in outbox_rows(told.told, before, 0)]
         self.known = told.known

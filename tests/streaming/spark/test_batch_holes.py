@@ -142,10 +142,12 @@ def test_a_group_without_a_record_in_the_batch_is_told_of_the_hole_later() -> No
     first = batch(Reached(0, 50, 50, 40, holes=1, hole=30), *rows(10, 35))
     found = unread.believed(first, ())
     assert found == {"t-0-id": 30}
-    told = unread.told(replace(first, rows=(rows(10)[0], rows(35)[0]._replace(hole=30))), CLUSTER_ID, {}, found)
+    told = unread.with_holes_before(
+        replace(first, rows=(rows(10)[0], rows(35)[0]._replace(hole=30))), CLUSTER_ID, {}, found
+    )
     assert [row.hole for row in told] == [None, 30]
     later = batch(Reached(50, 60, 60, 10), *rows(55, group="other"))
-    assert [row.hole for row in unread.told(later, CLUSTER_ID, found, {})] == [30]
+    assert [row.hole for row in unread.with_holes_before(later, CLUSTER_ID, found, {})] == [30]
 
 
 def test_many_holes_of_a_partition_that_has_markers_are_markers() -> None:
@@ -165,8 +167,8 @@ def test_the_epoch_of_a_target_right_behind_a_hole_is_told_of_it_unless_it_was_j
     """Compaction may have taken the members' targets, which stand before it."""
     epoch, later = (one._replace(hole=30) for one in rows(30, 31))
     read = batch(Reached(0, 100, 100, 50, holes=40, hole=99), epoch._replace(key=b"\x00\x06\x00\x01g"), later)
-    assert [row.hole for row in unread.told(read, CLUSTER_ID, {}, {})] == [30, None]
-    assert [row.hole for row in unread.told(read, CLUSTER_ID, {}, {}, fresh=True)] == [None, None]
+    assert [row.hole for row in unread.with_holes_before(read, CLUSTER_ID, {}, {})] == [30, None]
+    assert [row.hole for row in unread.with_holes_before(read, CLUSTER_ID, {}, {}, fresh=True)] == [None, None]
 
 
 def test_what_was_just_written_is_there() -> None:

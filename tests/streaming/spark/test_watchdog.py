@@ -51,7 +51,7 @@ def test_a_silent_reader_is_ended_with_its_stacks_in_the_log(
     hanging: "subprocess.Popen[str]", stopped: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     watchdog = Watchdog("c", tmp_path, 10_000, 0.0)
-    watchdog.heard(5_000, 1.0)
+    watchdog.reported(5_000, 1.0)
     watchdog.look(1.0 + SILENT_S)
     if stopped:
         hanging.send_signal(signal.SIGSTOP)
@@ -68,7 +68,7 @@ def test_a_silent_reader_is_ended_with_its_stacks_in_the_log(
 def test_a_batch_that_is_never_read_ends_its_task(hanging: "subprocess.Popen[str]", tmp_path: Path) -> None:
     watchdog = Watchdog("c", tmp_path, 10_000, 0.0)
     watchdog.reading(1.0)
-    watchdog.heard(1, 11.0 + READING_S)
+    watchdog.reported(1, 11.0 + READING_S)
     watchdog.look(11.0 + READING_S)
     with pytest.raises(Hangs) as hangs:
         watchdog.look(12.0 + READING_S)
@@ -78,7 +78,7 @@ def test_a_batch_that_is_never_read_ends_its_task(hanging: "subprocess.Popen[str
 
 def test_a_job_that_was_frozen_itself_blames_no_process(tmp_path: Path) -> None:
     watchdog = Watchdog("c", tmp_path, 10_000, 0.0)
-    watchdog.heard(5_000, 1.0)
+    watchdog.reported(5_000, 1.0)
     watchdog.reading(1.5)
     watchdog.look(2.0)
     again_s = 2.0 + max(PAUSED_S, SILENT_S, READING_S) + 600
@@ -90,7 +90,7 @@ def test_a_job_that_was_frozen_itself_blames_no_process(tmp_path: Path) -> None:
 
 def test_a_reader_that_only_starts_has_more_time(tmp_path: Path) -> None:
     watchdog = Watchdog("c", tmp_path, 10_000, 0.0)
-    watchdog.heard(0, 50.0)
+    watchdog.reported(0, 50.0)
     watchdog.look(FIRST_WORD_S)
     with pytest.raises(Hangs):
         watchdog.look(FIRST_WORD_S + 1)

@@ -19,12 +19,16 @@ from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
 
-def met(state: ConnectState, observed: Observed, settings: ConnectSettings, skipped: int) -> ConnectState:
+def with_new_processes(
+    state: ConnectState, observed: Observed, settings: ConnectSettings, skipped: int
+) -> ConnectState:
     """With the processes that this record shows under new member ids, or not at all; `skipped` generations between it
     and the record before have none."""
     eras = hypotheses.eras_of(state.eras, settings)
     hole = UnseenGenerations(state.last, observed, skipped) if skipped > 0 else None
-    return replace(state, processes=hypotheses.met(state.processes, observed, state.last, eras, settings, hole))
+    return replace(
+        state, processes=hypotheses.with_returning(state.processes, observed, state.last, eras, settings, hole)
+    )
 
 
 def passed(state: ConnectState, observed: Observed, skipped: int) -> ConnectState:

@@ -201,7 +201,7 @@ def _other_releases(carried: tuple[LeaderHypothesis, ...], max_delay_ms: int | N
     return first_minds((era for era in all_eras() if era not in fresh), max_delay_ms) if fresh else ()
 
 
-def met(
+def with_returning(
     processes: Mapping[str, Process],
     observed: Observed,
     last: Observed | None,

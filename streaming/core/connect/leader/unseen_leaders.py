@@ -39,12 +39,12 @@ class UnseenLeaders:
 
     def after(self, hole: "UnseenGenerations | None", last: Observed | None, now: Observed) -> "UnseenLeaders":
         """With this record, before which a hole lies or none."""
-        known = self._met(last, now)
+        known = self._with_strangers(last, now)
         if _moved(last, now):
             return replace(known, anybody=True)
         if hole is None or hole.same_leader:
             return known
-        if hole.last is None or not hole.told:
+        if hole.last is None or not hole.names_everybody:
             return replace(known, anybody=True)
         around = known.around | hole.around()
         if len(around) > MAX_NAMES:
@@ -52,7 +52,7 @@ class UnseenLeaders:
         names = known.names | frozenset(one for one in hole.around() if hole.may_have_led(one))
         return replace(known, names=names, around=around, strangers=known.strangers or hole.wide, zombies=True)
 
-    def _met(self, last: Observed | None, now: Observed) -> "UnseenLeaders":
+    def _with_strangers(self, last: Observed | None, now: Observed) -> "UnseenLeaders":
         """With those among the members that came since the record before who were out of sight in a hole."""
         if not (self.strangers or self.zombies) or last is None:
             return self
@@ -79,7 +79,7 @@ class UnseenGenerations:
         return last is not None and last.leader is not None and last.leader == self.now.leader
 
     @property
-    def told(self) -> bool:
+    def names_everybody(self) -> bool:
         """Whether both records tell who their leaders and members were."""
         last = self.last
         if last is None:

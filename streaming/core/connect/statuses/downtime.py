@@ -65,11 +65,11 @@ class Downtime:
             return None
         if status.state not in ENDED:
             self.interruptions.pop(status.job, None)
-            return _told(status, broken, before)
+            return _downtime_of(status, broken, before)
         if broken is None or broken.stopped_ms is None:
             broken = Interruption(worker=status.worker, stopped_ms=status.at_ms, state=status.state)
             self.interruptions[status.job] = broken
-        return None if status.state != FAILED or broken.state == FAILED else _told(status, broken, before)
+        return None if status.state != FAILED or broken.state == FAILED else _downtime_of(status, broken, before)
 
     def late_status(self, status: Sighting) -> None:
         """From when on the job stands still is not known, nor whether it does. It is also a later sign of life of its
@@ -86,7 +86,7 @@ class Downtime:
                 self.interruptions[job] = replace(self.interruptions[job], unknown=True)
 
 
-def _told(status: Sighting, broken: Interruption | None, before: JobFacts) -> JobDowntime | None:
+def _downtime_of(status: Sighting, broken: Interruption | None, before: JobFacts) -> JobDowntime | None:
     if broken is None:
         others = [claim.worker for claim in before.claims if claim.worker != status.worker]
         return _downtime(status, "no_stop", others[-1], 0, 0, 0) if others else None

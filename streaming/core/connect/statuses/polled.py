@@ -117,7 +117,7 @@ def given(known: PolledStatuses, polled: Observed, at_ms: int) -> PolledStatuses
     return replace(known, held=held, unsaid=known.unsaid | changed)
 
 
-def said(
+def after_statuses(
     view: GroupView, known: PolledStatuses, last: Observed | None, sightings: Iterable[Sighting], lost: Iterable[int]
 ) -> tuple[PolledStatuses, list[Output]]:
     """What is known after these statuses, and what follows now. `last`: the newest assignment; `lost`: partitions of
@@ -125,7 +125,9 @@ def said(
     tick = view.tick
     read_ms = None if tick is None or tick.historic else tick.now_ms
     known = without(nobody(known) if last is None else known, frozenset(lost))
-    known = told(known, (replace(one, read_ms=read_ms) for one in sightings), view.settings.restart_loop_changes)
+    known = with_statuses(
+        known, (replace(one, read_ms=read_ms) for one in sightings), view.settings.restart_loop_changes
+    )
     return looked(view, known, 0 if last is None else last.at_ms)
 
 
@@ -145,7 +147,7 @@ def without(known: PolledStatuses, partitions: frozenset[int]) -> PolledStatuses
     )
 
 
-def told(known: PolledStatuses, sightings: Iterable[Sighting], most: int) -> PolledStatuses:
+def with_statuses(known: PolledStatuses, sightings: Iterable[Sighting], most: int) -> PolledStatuses:
     """The same with these statuses, each partition in its order. `most`: changes of a task that are no loop."""
     shown, changes, unsaid = dict(known.shown), dict(known.changes), set(known.unsaid)
     for status in sorted(sightings, key=lambda one: (one.partition, one.offset)):

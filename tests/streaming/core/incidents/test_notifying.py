@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.core.incidents.grouping import SAME_MOMENT_MS
-from rebalance_monitor.streaming.core.incidents.notifying import Heard, NotifiedIncident, heard
+from rebalance_monitor.streaming.core.incidents.notifying import Notifications, NotifiedIncident, notifications
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
 from tests.streaming.builders import incident
 
@@ -30,45 +30,45 @@ def told(found: Sequence[Incident]) -> list[tuple[str, str, tuple[str, ...]]]:
 
 def test_one_doubled_task_is_one_notification_from_its_beginning_to_its_end() -> None:
     held, handed = firing("1"), firing("3", alert=AlertSeverity.INFO)
-    known, found, _ = heard({}, [handed, held])
+    known, found, _ = notifications({}, [handed, held])
     assert told(found) == [("1", "fired", ("rule_3",))]
     twice = firing("2", opened_at_ms=30_000, alert=AlertSeverity.WARNING, severity=Severity.MEDIUM)
-    known, found, _ = heard(known, [over(held), over(handed), twice])
+    known, found, _ = notifications(known, [over(held), over(handed), twice])
     assert told(found) == []
-    known, found, _ = heard(known, [over(twice)])
+    known, found, _ = notifications(known, [over(twice)])
     assert told(found) == [("1", "resolved", ())]
     assert known == {}
 
 
 def test_who_becomes_louder_than_its_leader_is_notified() -> None:
     leader, follower = firing("1", alert=AlertSeverity.WARNING), firing("2", alert=AlertSeverity.INFO)
-    known, _, _ = heard({}, [leader, follower])
+    known, _, _ = notifications({}, [leader, follower])
     assert known["2"].led_by == "1"
     louder = replace(follower, transition="updated", alert=AlertSeverity.CRITICAL)
-    known, found, _ = heard(known, [louder])
+    known, found, _ = notifications(known, [louder])
     assert told(found) == [("2", "fired", ())]
-    assert told(heard(known, [over(leader)])[1]) == [("1", "resolved", ())]
+    assert told(notifications(known, [over(leader)])[1]) == [("1", "resolved", ())]
 
 
 def test_a_leader_that_becomes_quieter_no_longer_stands_for_who_is_louder() -> None:
-    known, _, _ = heard({}, [firing("1"), firing("2", alert=AlertSeverity.WARNING)])
+    known, _, _ = notifications({}, [firing("1"), firing("2", alert=AlertSeverity.WARNING)])
     quieter = firing("1", transition="updated", alert=AlertSeverity.INFO)
-    assert told(heard(known, [quieter])[1]) == [("1", "updated", ()), ("2", "fired", ())]
+    assert told(notifications(known, [quieter])[1]) == [("1", "updated", ()), ("2", "fired", ())]
 
 
 def test_what_shares_nothing_or_comes_later_is_a_notification_of_its_own() -> None:
-    known, _, _ = heard({}, [firing("1")])
+    known, _, _ = notifications({}, [firing("1")])
     for other in (firing("2", ["b-0"]), firing("2", opened_at_ms=SAME_MOMENT_MS), firing("2", group="another")):
-        assert told(heard(known, [other])[1]) == [("2", "fired", ())]
+        assert told(notifications(known, [other])[1]) == [("2", "fired", ())]
 
 
 def test_a_worker_counts_only_where_nothing_else_is_named() -> None:
     worker = Subject("worker", "w1")
     first, two = firing("1"), firing("2", ["b-0"])
     apart = [replace(each, subjects=(*each.subjects, worker)) for each in (first, two)]
-    assert len(told(heard({}, apart)[1])) == 2
+    assert len(told(notifications({}, apart)[1])) == 2
     together = [replace(each, subjects=(worker,)) for each in (first, two)]
-    assert len(told(heard({}, together)[1])) == 1
+    assert len(told(notifications({}, together)[1])) == 1
 
 
 incidents = st.lists(
@@ -88,7 +88,7 @@ incidents = st.lists(
 
 @given(incidents, st.randoms(use_true_random=False))
 def test_every_incident_is_notified_or_has_a_leader_that_is_not_quieter(some: list[Incident], order: Random) -> None:
-    known, found, _ = heard({}, some)
+    known, found, _ = notifications({}, some)
     assert known.keys() == {one.incident_id for one in some}
     alone = {name for name, one in known.items() if not one.led_by}
     assert {one.incident_id for one in found} == alone
@@ -100,7 +100,7 @@ def test_every_incident_is_notified_or_has_a_leader_that_is_not_quieter(some: li
             assert set(current.incident.subjects) & set(leader.subjects)
     shuffled = list(some)
     order.shuffle(shuffled)
-    assert heard({}, shuffled)[0] == known
+    assert notifications({}, shuffled)[0] == known
 
 
 steps = st.lists(
@@ -108,7 +108,9 @@ steps = st.lists(
 )
 
 
-def nobody_is_left_out(before: Mapping[str, NotifiedIncident], commit: Sequence[Incident], after: Heard) -> None:
+def nobody_is_left_out(
+    before: Mapping[str, NotifiedIncident], commit: Sequence[Incident], after: Notifications
+) -> None:
     """What fires in a commit is told, or led; what is over by its end is named by its leader, if that is told now."""
     heard_of = {
         *before,
@@ -155,7 +157,7 @@ def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
     while transitions:
         size = sizes.pop(0) if sizes else len(transitions)
         commit, transitions = transitions[:size], transitions[size:]
-        after = heard(known, commit)
+        after = notifications(known, commit)
         nobody_is_left_out(known, commit, after)
         known, found = after.known, [one for one in after.told if one.transition != "opened"]
         for current in commit:
@@ -178,14 +180,14 @@ def test_a_follower_that_begins_and_ends_within_one_commit_is_named_by_its_leade
     """As after a restart, when one commit brings what had happened meanwhile."""
     leader, follower = firing("1"), firing("2", alert=AlertSeverity.WARNING)
     for commit in ([leader, follower, over(follower)], [follower, over(follower), leader]):
-        known, found, followed = heard({}, commit)
+        known, found, followed = notifications({}, commit)
         assert told(found) == [("1", "fired", ("rule_2",))]
         assert (list(known), [(name, one.led_by) for name, one in followed.items()]) == (["1"], [("2", "1")])
     opened = [replace(one, transition="opened", firing=False) for one in (leader, follower)]
-    _, found, followed = heard({}, [*opened, leader, follower, over(follower)])
+    _, found, followed = notifications({}, [*opened, leader, follower, over(follower)])
     assert [one for one in told(found) if one[1] != "opened"] == [("1", "fired", ("rule_2",))]
     assert followed["2"].led_by == "1"
-    known, found, followed = heard({}, [leader, follower, over(leader), over(follower)])
+    known, found, followed = notifications({}, [leader, follower, over(leader), over(follower)])
     assert told(found) == [("1", "fired", ("rule_2",)), ("1", "resolved", ())]
     assert (known, followed["2"].led_by) == ({}, "1")
 
@@ -193,7 +195,7 @@ def test_a_follower_that_begins_and_ends_within_one_commit_is_named_by_its_leade
 def test_whose_leader_is_not_known_is_notified_by_itself() -> None:
     """As when the database refused the leader's row: nobody else names the follower, and nothing may fail over it."""
     known = {"2": NotifiedIncident(firing("2"), led_by="1")}
-    after, found, _ = heard(known, [firing("2", transition="updated")])
+    after, found, _ = notifications(known, [firing("2", transition="updated")])
     assert told(found) == [("2", "updated", ())]
     assert after["2"].led_by == ""
-    assert told(heard(known, [over(firing("2"))])[1]) == [("2", "resolved", ())]
+    assert told(notifications(known, [over(firing("2"))])[1]) == [("2", "resolved", ())]
