@@ -72,7 +72,6 @@ class ProgressPoller(Poller[ProgressSample]):
         self._watched, self._changelogs = frozenset(groups), changelogs or {}
 
     def step(self) -> float:
-        """Asks, if it is time; returns the pause in seconds."""
         now_s = self._clock_s()
         if now_s - self._asked_s < self._every_s:
             return LOOK_EVERY_S

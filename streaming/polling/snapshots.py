@@ -44,7 +44,6 @@ class SnapshotPoller(Poller[SnapshotPoll]):
         super().__init__(PART, observer, MOST_KEPT, clock_s)
 
     def step(self) -> float:
-        """Asks, if it is time; returns the pause in seconds."""
         now_s = self._clock_s()
         if now_s - self._asked_s < self._every_s:
             return LOOK_EVERY_S

@@ -73,7 +73,6 @@ class StatePoller(Poller[StatePoll]):
         self._named = frozenset(groups)
 
     def step(self) -> float:
-        """Asks, if it is time; returns the pause in seconds."""
         now_s = self._clock_s()
         if now_s - self._asked_s < self._every_s:
             return LOOK_EVERY_S

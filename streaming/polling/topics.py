@@ -42,7 +42,6 @@ class TopicPoller(Poller[TopicSample]):
                 self._wanted_ms = from_ms
 
     def step(self) -> float:
-        """Asks, if it is time; returns the pause in seconds."""
         now_s = self._clock_s()
         wanted = self._wanted_ms is not None and self._now_ms() >= self._wanted_ms
         if now_s - self._asked_s < (SHORTEST_PAUSE_S if wanted else self._every_s):

@@ -105,7 +105,6 @@ class ConnectLifecycle(Lifecycle, ReadsTopics):
         return records.change_of(text)
 
     def open(self, view: GroupView, stored: str | None) -> Session:
-        """Raises CodecError."""
         return ConnectSession(view, ConnectState() if stored is None else loads(ConnectState, stored))
 
     def salvage(self, stored: str) -> str | None:
@@ -130,7 +129,6 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
     # -- rows ------------------------------------------------------------------------------------------------------
 
     def read(self, row: Row, *, hole: bool) -> Sequence[Output]:
-        """A config record or a status."""
         match row.body:
             case ConfigChange(record=record):
                 self._dated(row.timestamp_ms)
@@ -191,7 +189,6 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
             self._lost.append(row.partition)
 
     def lost_records(self, offset: int) -> None:
-        """The newest such gap."""
         self._lost_from = offset
 
     def recreated(self, topic: str) -> None:
@@ -210,7 +207,6 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         return read and 0 < self.state.history.newest_ms < row.timestamp_ms
 
     def collect(self) -> None:
-        """The config records into the history."""
         before = self.state.history
         history = config_sanity.extended(before, self._config)
         read_ms = self._surely_by(history.newest_ms)
@@ -233,7 +229,6 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         return None if last is None else LastRecord(last.source, last.at_ms)
 
     def shares(self, member: MemberRow) -> MemberShares:
-        """Its worker, and connectors and tasks."""
         return shares_of(member)
 
     def missing(self, row: Row) -> str | None:
@@ -272,7 +267,6 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         self.state = replace(self.state, last=None)
 
     def doubts(self, at_ms: int, by: str) -> Sequence[Output]:
-        """What would be overdue."""
         return self._doubted(deadlines.unsure(self.view, self.state, at_ms, by), at_ms)
 
     def _doubted(self, found: tuple[Finding, ...], at_ms: int) -> Sequence[Output]:
@@ -395,5 +389,4 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         return min((one for one in (told_ms, timers_ms) if one is not None), default=None)
 
     def stored(self) -> str | None:
-        """The state, where anything is known."""
         return None if self.state == ConnectState() else dumps(self.state)

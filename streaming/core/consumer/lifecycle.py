@@ -48,12 +48,7 @@ class ConsumerLifecycle(Lifecycle):
         return isinstance(body, GroupGeneration)
 
     def open(self, view: GroupView, stored: str | None) -> Session:
-        """Raises CodecError."""
         return ConsumerSession(view, ConsumerState() if stored is None else loads(ConsumerState, stored), self._laws)
-
-    def salvage(self, stored: str) -> str | None:
-        """Nothing: the next record teaches everything again."""
-        return None
 
 
 class ConsumerSession(Awaits, Timed, Holds, Followed):
@@ -69,14 +64,12 @@ class ConsumerSession(Awaits, Timed, Holds, Followed):
         return self.state.last
 
     def shares(self, member: MemberRow) -> MemberShares:
-        """Its partitions."""
         return shares_of(member)
 
     def begin_life(self) -> None:
         self.state = ConsumerState(last_join=self.state.last_join)
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
-        """The verdict, its causes, and what the rules find."""
         verdict = self._verdict(row)
         if never_came is not None:
             verdict = awaited_sample.without(verdict)
@@ -107,7 +100,6 @@ class ConsumerSession(Awaits, Timed, Holds, Followed):
         return awaited_sample.MISSING
 
     def sample_from_ms(self) -> int | None:
-        """What the first of the waiting records waits for."""
         return self._sample_from_ms
 
     def _members(self, row: Row) -> ReadMembers | str:
@@ -149,7 +141,6 @@ class ConsumerSession(Awaits, Timed, Holds, Followed):
         return written_again.repeats(self.view.envelope, self.state.first, body_of(row))
 
     def rebase(self, passing: Passing) -> Sequence[Output]:
-        """What waits has waited as long as is sure."""
         if self.state.last is not None:
             apart_ms = passing.since(self.state.last.at_ms).unsure_ms
             waits, missed = self.state.waits.moved(apart_ms), self.state.missed.moved(apart_ms)
@@ -168,13 +159,11 @@ class ConsumerSession(Awaits, Timed, Holds, Followed):
         return Holdings(self.state.holds, self.state.held_since_ms, self.view.envelope.longest_rebalance_ms)
 
     def due_ms(self) -> int | None:
-        """When the next patience ends, or something about static members is over."""
         state = self.state
         times = (state.waits.due_ms(), static_members.due_ms(state.sightings), state.missed.due_ms(self.view))
         return min((one for one in times if one is not None), default=None)
 
     def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
-        """What has waited too long, and what is over."""
         moment = self.view.moment(at_ms, historic=historic)
         waits, found = unowned.fired(self.state.waits, self.view.group, self.view.knowledge.topics, at_ms)
         calm = static_members.calmed(self.state.sightings, at_ms)
@@ -190,5 +179,4 @@ class ConsumerSession(Awaits, Timed, Holds, Followed):
         self.begin_life()
 
     def stored(self) -> str | None:
-        """The state, where anything is known."""
         return None if self.state == ConsumerState() else dumps(self.state)

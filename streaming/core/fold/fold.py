@@ -130,7 +130,6 @@ class _Fold(Intake):
     wants_waiting = False
 
     def seen_again(self, row: Row) -> None:
-        """Whatever rebalance there was has ended."""
         all_groups.ended(self, row, self.envelope.member_ids)
 
     def settle(self, *, end_of_input: bool) -> None:

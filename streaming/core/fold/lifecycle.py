@@ -162,4 +162,4 @@ class Lifecycle(Protocol):
 
     def salvage(self, stored: str) -> str | None:
         """What of a body no later record teaches again, as the body of a group that is begun anew; None if nothing."""
-        ...
+        return None

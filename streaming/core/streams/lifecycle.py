@@ -48,12 +48,7 @@ class StreamsLifecycle(Lifecycle):
         return isinstance(body, GroupGeneration) and (body.protocol_type, body.protocol) == (PROTOCOL_TYPE, PROTOCOL)
 
     def open(self, view: GroupView, stored: str | None) -> Session:
-        """Raises CodecError."""
         return StreamsSession(view, StreamsState() if stored is None else loads(StreamsState, stored), self._plug_ins)
-
-    def salvage(self, stored: str) -> str | None:
-        """Nothing: the next record teaches nearly everything again."""
-        return None
 
 
 class StreamsSession(Awaits, Timed, Holds, Followed):
@@ -67,7 +62,6 @@ class StreamsSession(Awaits, Timed, Holds, Followed):
         return self.state.last
 
     def shares(self, member: MemberRow) -> MemberShares:
-        """Its partitions."""
         return shares_of(member)
 
     def begin_life(self) -> None:
@@ -75,7 +69,6 @@ class StreamsSession(Awaits, Timed, Holds, Followed):
         self.state = StreamsState()
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
-        """The verdict, its causes, and what the rules find."""
         self._sample_from_ms = None
         self.state, outputs = judged(self.view, self.state, row, self._plug_ins)
         return outputs
@@ -97,7 +90,6 @@ class StreamsSession(Awaits, Timed, Holds, Followed):
         return wanted
 
     def sample_from_ms(self) -> int | None:
-        """What the first of the waiting records waits for."""
         return self._sample_from_ms
 
     def nobody_left(self) -> None:
@@ -110,19 +102,16 @@ class StreamsSession(Awaits, Timed, Holds, Followed):
         return None if reading is None else reading.holdings(self.view.envelope.longest_rebalance_ms)
 
     def due_ms(self) -> int | None:
-        """When something about static members is due, or over."""
         times = (static_members.due_ms(self.state.sightings), self.state.missed.due_ms(self.view))
         return min((one for one in times if one is not None), default=None)
 
     def rebase(self, passing: Passing) -> Sequence[Output]:
-        """Who is missed was missed as long as is sure."""
         if self.state.last is not None:
             missed = self.state.missed.moved(passing.since(self.state.last.at_ms).unsure_ms)
             self.state = replace(self.state, missed=missed)
         return ()
 
     def fire(self, at_ms: int, *, historic: bool) -> Sequence[Output]:
-        """Who is missed, and what is over."""
         missed, told = missing_members.fired(self.view, self.state.missed, at_ms, historic=historic)
         self.state = replace(self.state, missed=missed)
         calm = static_members.calmed(self.state.sightings, at_ms)
@@ -140,5 +129,4 @@ class StreamsSession(Awaits, Timed, Holds, Followed):
         self.begin_life()
 
     def stored(self) -> str | None:
-        """The state, where anything is known."""
         return None if self.state == StreamsState() else dumps(self.state)

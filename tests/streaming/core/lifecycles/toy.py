@@ -59,9 +59,6 @@ class ToyLifecycle(Lifecycle):
     def open(self, view: GroupView, stored: str | None) -> Session:
         return ToySession(view, ToyState() if stored is None else loads(ToyState, stored))
 
-    def salvage(self, stored: str) -> str | None:
-        return None
-
 
 class ToySession(Timed):
     """One toy group."""
