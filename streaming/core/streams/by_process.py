@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.streams.rounds import hosts_of, thread_dif
 
 MOST_ORDERS = 720
 """Of one list of tasks; of a longer one not every order is tried."""
-Ends = Mapping[TaskId, int]
+TaskEnds = Mapping[TaskId, int]
 
 
 @dataclass(slots=True)
@@ -97,9 +97,9 @@ class Decision:
     """`ends` that give the record's answer, None where none were found. `whole`: then there are none. `nearest`: those
     whose answer differs least between processes."""
 
-    ends: Ends | None = None
+    ends: TaskEnds | None = None
     whole: bool = True
-    nearest: Ends = field(default_factory=dict)
+    nearest: TaskEnds = field(default_factory=dict)
 
 
 class ByProcess:
@@ -257,7 +257,7 @@ class ByProcess:
         listed: Sequence[Sequence[_Order]],
         chosen: tuple[_Order, ...],
         decision: Decision,
-    ) -> Ends | None:
+    ) -> TaskEnds | None:
         """End offsets under which one order of each process holds; None where there are none."""
         ends = self._longest(ranges, chosen)
         if ends is None or len(chosen) == len(listed):
@@ -271,7 +271,7 @@ class ByProcess:
                 return found
         return None
 
-    def _longest(self, ranges: Mapping[TaskId, _Range], orders: Sequence[_Order]) -> Ends | None:
+    def _longest(self, ranges: Mapping[TaskId, _Range], orders: Sequence[_Order]) -> TaskEnds | None:
         """The least end offsets under which these orders hold."""
         steps = []
         for order in orders:

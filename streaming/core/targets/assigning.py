@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.reasons import other_release
 from rebalance_monitor.streaming.core.targets.topics import KnownTopics, Topics
-from rebalance_monitor.streaming.core.targets.verdict import Assigning, Choice
+from rebalance_monitor.streaming.core.targets.verdict import Assigning, Assumption
 
 DEFAULT_ASSIGNOR = "uniform"
 _ASSIGNORS: Mapping[str, Callable[..., Outcome]] = {"uniform": uniform.assign, "range": range_assignor.assign}
@@ -71,7 +71,7 @@ def _unknown(group: TargetGroup) -> Reason | None:
     return Reason(ReasonKind.ASSIGNOR_UNKNOWN, f"assignor {', '.join(named)} is not recomputed by this version")
 
 
-def _of_consumers(computed: Computed, views: Sequence[KnownTopics]) -> list[Choice]:
+def _of_consumers(computed: Computed, views: Sequence[KnownTopics]) -> list[Assumption]:
     """The newest release with every view, then others with each."""
 
     def javas(topics: Topics) -> tuple[int, ...]:
@@ -79,7 +79,7 @@ def _of_consumers(computed: Computed, views: Sequence[KnownTopics]) -> list[Choi
         return (JAVA,) if group is None else javas_of(group)
 
     return [
-        Choice(assignor=name, era=era, assign=run_of(name, release, java), topics=view.topics, why=why or view.why)
+        Assumption(assignor=name, era=era, assign=run_of(name, release, java), topics=view.topics, why=why or view.why)
         for name, era, release, why in _releases(computed.after)
         for view in views
         for java in javas(view.topics)
@@ -107,7 +107,7 @@ def eras_of(group: TargetGroup) -> tuple[tuple[str, Release], ...]:
     return (EVERYTHING,) if group.metadata_hash is None else (BALANCED, SPARING)
 
 
-def _of_shares(computed: Computed, views: Sequence[KnownTopics]) -> list[Choice]:
+def _of_shares(computed: Computed, views: Sequence[KnownTopics]) -> list[Assumption]:
     """Every view in the newest release, then in the one before."""
     assignable, eras = computed.after.initialized(), eras_of(computed.after)
 
@@ -117,7 +117,7 @@ def _of_shares(computed: Computed, views: Sequence[KnownTopics]) -> list[Choice]
 
     by_java = {java_version: runs(java_version) for java_version in JAVAS}
     return [
-        Choice(
+        Assumption(
             assignor=SIMPLE,
             era=eras[at][0],
             assign=by_java[java_version][at][1],

@@ -27,7 +27,7 @@ tombstone was not read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class KindWords:
     """How people are told of a kind of group: what its members share out, the end of Kafka's words for a member that
     revokes or waits, and what a member or the group does that breaks a law, where it is not said in the usual words
     (`findings`)."""
@@ -76,7 +76,7 @@ class Kind:
     rules: Mapping[Law, Rule]
     judge: Judge
     unsure: frozenset[Law] = UNSURE
-    words: Words = Words()
+    words: KindWords = KindWords()
     exclusive: bool = True
     waits_for_topics: bool = False
     first_target_ms: int = 0

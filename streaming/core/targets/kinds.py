@@ -5,7 +5,7 @@ from rebalance_monitor.streaming.core.model.results import Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.targets import assigning, holdings, tasks_published, tasks_verdict, verdict
 from rebalance_monitor.streaming.core.targets.breaches import Law
-from rebalance_monitor.streaming.core.targets.kind import UNSURE, Judge, Kind, Words
+from rebalance_monitor.streaming.core.targets.kind import UNSURE, Judge, Kind, KindWords
 from rebalance_monitor.streaming.core.targets.lacking import lacking_shared, lacking_tasks
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.rules import RULES
@@ -56,7 +56,7 @@ STREAMS = Kind(
         23: StatedPart.TOPOLOGY,
     },
     rules=RULES["streams"],
-    words=Words(things="tasks", state_end="TASKS"),
+    words=KindWords(things="tasks", state_end="TASKS"),
     waits_for_topics=True,
     first_target_ms=3_000,
     judge=_judge_tasks,
@@ -81,7 +81,7 @@ SHARE = Kind(
     },
     rules=RULES["share"],
     unsure=UNSURE | frozenset(_EPOCHS),
-    words=Words(
+    words=KindWords(
         of_member=dict.fromkeys(
             _EPOCHS, "is at epoch {epoch}, with a target of epoch {target}: it went back or is ahead"
         ),

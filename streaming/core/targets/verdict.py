@@ -30,7 +30,7 @@ from rebalance_monitor.streaming.core.targets.topics import KnownTopics, NameOf,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Assumption:
     """An assignor of a range of releases (`era`) on one Java, given these topics; `why`: what is assumed by that.
     `others`: later ranges that may compute alike."""
 
@@ -49,7 +49,7 @@ class Assigning:
     may have a partition, and since 4.1 the records tell every one that may be assigned."""
 
     assignor: Callable[[TargetGroup], str | None]
-    choices: Callable[[Computed, Sequence[KnownTopics]], list[Choice]]
+    choices: Callable[[Computed, Sequence[KnownTopics]], list[Assumption]]
     unknown: Callable[[TargetGroup], Reason | None] = lambda group: None
     shared: bool = False
 
@@ -81,7 +81,9 @@ def judge(assigning: Assigning, computed: Computed, history: TopicHistory, at_ms
     return verdict or not_judged(assignor, CANNOT_RUN)
 
 
-def _compared(computed: Computed, choices: Sequence[Choice], name_of: NameOf) -> tuple[Verdict | None, Reason | None]:
+def _compared(
+    computed: Computed, choices: Sequence[Assumption], name_of: NameOf
+) -> tuple[Verdict | None, Reason | None]:
     """The verdict, as far as any assignor could be run; and why a comparison cannot tell, where one cannot."""
     first: Verdict | None = None
     why_not: Reason | None = None
@@ -101,7 +103,7 @@ def _compared(computed: Computed, choices: Sequence[Choice], name_of: NameOf) ->
     return first, why_not
 
 
-def _explained(computed: Computed, choice: Choice, assumptions: int, name_of: NameOf) -> Verdict:
+def _explained(computed: Computed, choice: Assumption, assumptions: int, name_of: NameOf) -> Verdict:
     """The assignor computes what was given."""
     others = (
         era
@@ -116,7 +118,7 @@ def _explained(computed: Computed, choice: Choice, assumptions: int, name_of: Na
     return Verdict(grade=grade, assignor=choice.assignor, eras=eras, reason=choice.why, expected=shares)
 
 
-def _unexplained(computed: Computed, choice: Choice, name_of: NameOf) -> Verdict:
+def _unexplained(computed: Computed, choice: Assumption, name_of: NameOf) -> Verdict:
     """The assignor computes something else."""
     group = assignor_input(computed, choice.topics)
     outcome: Outcome | None = None if group is None else choice.assign(group)

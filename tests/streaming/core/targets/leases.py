@@ -10,12 +10,12 @@ from dataclasses import replace
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerResult, Outcome, Share
 from rebalance_monitor.streaming.core.targets import rules_consumer
 from rebalance_monitor.streaming.core.targets.breaches import Law
-from rebalance_monitor.streaming.core.targets.kind import Kind, Words
+from rebalance_monitor.streaming.core.targets.kind import Kind, KindWords
 from rebalance_monitor.streaming.core.targets.kinds import judged_by
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.stated import StatedPart
 from rebalance_monitor.streaming.core.targets.topics import KnownTopics
-from rebalance_monitor.streaming.core.targets.verdict import Assigning, Choice
+from rebalance_monitor.streaming.core.targets.verdict import Assigning, Assumption
 
 ASSIGNOR = "first-of-all"
 
@@ -27,9 +27,10 @@ def first_of_all(group: BrokerGroup) -> Outcome:
     return BrokerResult(shares=shares)
 
 
-def _choices(_computed: Computed, views: Sequence[KnownTopics]) -> list[Choice]:
+def _choices(_computed: Computed, views: Sequence[KnownTopics]) -> list[Assumption]:
     return [
-        Choice(assignor=ASSIGNOR, era=">=1.0", assign=first_of_all, topics=view.topics, why=view.why) for view in views
+        Assumption(assignor=ASSIGNOR, era=">=1.0", assign=first_of_all, topics=view.topics, why=view.why)
+        for view in views
     ]
 
 
@@ -61,6 +62,6 @@ LEASES = Kind(
         Law.NO_TARGET: NO_TARGET,
         Law.TARGET_INCOMPLETE: UNLEASED,
     },
-    words=Words(of_member={Law.LAGGING: "has not come for its leases of epoch {target} since {since}"}),
+    words=KindWords(of_member={Law.LAGGING: "has not come for its leases of epoch {target} since {since}"}),
     judge=judged_by(Assigning(lambda group: ASSIGNOR, _choices)),
 )
