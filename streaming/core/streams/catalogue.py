@@ -131,11 +131,22 @@ OFFSET_SUMS = Rule(
     alert="KafkaStreamsOffsetSumsWrong",
     wrong="Threads of a Streams application report state that cannot be.",
     severity=Severity.MEDIUM,
-    meaning="One thread at most says that it runs a task, and no thread reports an unknown sum.",
-    exceptions=("a report of an older generation",),
+    meaning="One thread at most says that it runs a task, no thread reports an unknown sum, and none reports more than "
+    "the changelogs of the task hold, as far as samples of end offsets tell.",
+    exceptions=(
+        "a report of an older generation",
+        "a sum up to the end offset, or one of which no sample before and after the record tells",
+        "a changelog that was made anew",
+        "a source topic that serves as changelog",
+        "a directory that may be left of another topology, or of a store that is gone",
+    ),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The leader places tasks by these reports: it takes a wrong reporter for one that is caught up."),
+        looks(
+            "A sum above the end offset: the directory's checkpoint is of another changelog, or the changelog lost "
+            "records. The thread that opens the directory logs `TaskCorruptedException` and restores all of it."
+        ),
         RELEASES,
     ),
     resolves=NEXT_GENERATION_WITHOUT,
@@ -150,7 +161,11 @@ HOST_MAPS = Rule(
     issues_fit=False,
     meaning="All threads get the same host maps, with the application.server of every process, each of which is "
     "set once.",
-    exceptions=("processes without an application.server",),
+    exceptions=(
+        "processes without an application.server",
+        "a process that has no task yet",
+        "payloads of version 1 have no host maps",
+    ),
     confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Interactive queries may ask the wrong process until the next rebalance."),

@@ -38,10 +38,11 @@ FIRST_WITH_NEXT = 7
 class Facts:
     """One generation. `remembered` are the tasks that records before showed; `counts` the partitions of topics by the
     last sample, empty where nobody asks brokers; `ends`: where its changelogs end by the last sample until `at_ms`, the
-    record's time, where somebody asks how far the group has come; `sampled`: the same by samples of topics. `left`:
-    reports of directories that may be left of another topology. `misfit`: why the configured topology is not this
-    application's. `joined_ms`: when the join phase ended, by the coordinator's clock. `deadline`: what is wrong with
-    the time of the probing rebalance."""
+    record's time, where somebody asks how far the group has come; `sampled`: the same by samples of topics. `held`: the
+    most that the changelogs of a task held until the record was written, where samples tell. `left`: reports of
+    directories that may be left of another topology. `misfit`: why the configured topology is not this application's.
+    `joined_ms`: when the join phase ended, by the coordinator's clock. `deadline`: what is wrong with the time of the
+    probing rebalance."""
 
     record: ObservedRecord
     judged: Judged
@@ -55,6 +56,7 @@ class Facts:
     counts: Mapping[str, int] = field(default_factory=dict)
     ends: ChangelogEnds | None = None
     sampled: ChangelogEnds | None = None
+    held: Mapping[TaskId, int] = field(default_factory=dict)
     left: Leftovers = field(default_factory=dict)
 
     @cached_property

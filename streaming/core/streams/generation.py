@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from rebalance_monitor.assignors.streams.tasks import task_of
+from rebalance_monitor.assignors.streams.tasks import TaskId, task_of
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.streaming.core.cluster.changelogs import ends_at, sampled_ends
+from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.fold import departures, missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import (
@@ -48,7 +49,7 @@ from rebalance_monitor.streaming.core.streams.past import after
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns, name_of
 from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.rules import RULES
-from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, written_until_ms
+from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, held_at_most, written_until_ms
 from rebalance_monitor.streaming.core.streams.source_changelogs import from_sources
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 from rebalance_monitor.streaming.core.streams.topology import (
@@ -179,6 +180,7 @@ def judged(
         counts=counts,
         ends=ends_at(view.knowledge.changelogs.get(view.group, ()), row.timestamp_ms),
         sampled=sampled_ends(view.knowledge.topics, view.group, row.timestamp_ms),
+        held=held_at_most(view.knowledge.topics, settings.topology, view.group, _bounds(view, settings, record, row)),
     )
     now, grades = state.past, dict[str, str]()
     if not again and not written_again.is_unknown(verdict):
@@ -221,14 +223,19 @@ def _judged(
 ) -> Judged:
     """The verdict by the record itself and what samples show."""
     newest, body = view.envelope.generation, body_of(row)
-    head = view.waiting.head()
-    bounds = bounds_by_task(view.knowledge.topics, settings.topology, view.group, record.seen, row, head)
+    bounds = _bounds(view, settings, record, row)
     floor = {task_of(task): total for task, total in state.floor.items()}
     found = judge(settings, record, row.timestamp_ms, state.remembered, floor, plug_ins, bounds)
     if found.verdict.grade is Grade.UNEXPLAINED and newest is None and body.generation > 1:
         text = "first record of the group: it may come from a conversion, not from an assignor"
         return Judged(verdict=not_judged(ReasonKind.CONVERSION, text), plugged=found.plugged)
     return replace(found, verdict=written_again.otherwise(state.first, body, found.verdict))
+
+
+def _bounds(view: GroupView, settings: StreamsSettings, record: ObservedRecord, row: Row) -> dict[TaskId, EndBounds]:
+    """Between which end offsets the changelogs ended by samples."""
+    head = view.waiting.head()
+    return bounds_by_task(view.knowledge.topics, settings.topology, view.group, record.seen, row, head)
 
 
 def _doubted(found: Judged, left: Leftovers) -> Judged:

@@ -1,6 +1,7 @@
 """Laws that one record of a Streams group alone decides: who may run what, and whether payloads agree (S-01 to S-06,
 S-22 to S-27)."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from itertools import pairwise
@@ -39,6 +40,7 @@ from rebalance_monitor.streaming.core.streams.facts import (
     listed,
 )
 from rebalance_monitor.streaming.core.streams.future import POOL
+from rebalance_monitor.streaming.core.streams.leftovers import is_left
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.topology import FIRST_WITH_SUMS, key_of
 
@@ -144,6 +146,9 @@ def _offset_sums(facts: Facts) -> Violations:
         for task, total in thread.offset_sums.items():
             if total < 0 and total != RUNNING:
                 return found(OFFSET_SUMS, facts, f"{thread.id} reports {total} as the offset sum of {task}")
+            if total > _most(facts, thread, task):
+                text = f"{thread.id} reports {total} as the offset sum of {task}, whose changelogs ended at "
+                return found(OFFSET_SUMS, facts, f"{text}{facts.held[task]} at most", severity=Severity.HIGH)
             if total == RUNNING and thread.wanted.generation == newest:
                 runners[task].add(thread.id)
     twice = {task: names for task, names in runners.items() if len(names) > 1}
@@ -151,6 +156,11 @@ def _offset_sums(facts: Facts) -> Violations:
         first, second = sorted(next(iter(twice.values())))[:2]
         return found(OFFSET_SUMS, facts, f"{first} and {second} both say that they run {listed(twice)}")
     return OK
+
+
+def _most(facts: Facts, thread: StreamsThread, task: TaskId) -> float:
+    """What the thread can report of the task at most, as far as that is known."""
+    return math.inf if is_left(facts.left, task, thread.process_id) else facts.held.get(task, math.inf)
 
 
 def _host_maps(facts: Facts) -> Violations:

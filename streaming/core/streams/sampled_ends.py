@@ -9,19 +9,26 @@ Both times in the record are of the coordinator's clock, so each may be `SKEW_MS
 before. Which changelogs a task has, only the topology's text tells: `<application>-<store>-changelog` of each store of
 its sub-topology. Where one of them was not sampled (a store without a log, or one whose changelog is a source topic),
 nothing is known of that sub-topology.
+
+A member may report more than `most` only if its report is of another changelog (`held_at_most`). This can be, and is
+nobody's mistake, where samples saw a changelog made anew or cut; and a directory may still have a store that the text
+does not name any more.
 """
 
+from collections.abc import Mapping
 from functools import reduce
+from itertools import chain, pairwise
 from operator import add
 
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
+from rebalance_monitor.streaming.core.cluster.changelogs import is_changelog
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds, bounds_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Waiting
 from rebalance_monitor.streaming.core.streams.described import store_names
-from rebalance_monitor.streaming.core.streams.topology import Key, Seen
+from rebalance_monitor.streaming.core.streams.topology import Key, Seen, key_of
 
 
 def changelogs_of(text: str | None, application: str) -> dict[Key, tuple[str, ...]]:
@@ -55,6 +62,28 @@ def bounds_by_task(
         if names and len(known) == len(names):
             found.update({task: reduce(add, (bounds[task.partition] for bounds in known)) for task in tasks})
     return found
+
+
+def held_at_most(
+    topics: TopicHistory, text: str | None, application: str, bounds: Mapping[TaskId, EndBounds]
+) -> dict[TaskId, int]:
+    """The most that members can report of each task of `bounds` whose changelogs have lived on."""
+    changelogs = changelogs_of(text, application)
+    named = frozenset(chain(*changelogs.values()))
+    if any(is_changelog(name, application) and name not in named for name in topics.topics):
+        return {}
+    lived = {key for key, names in changelogs.items() if all(_lived_on(topics, name) for name in names)}
+    return {task: its.most for task, its in bounds.items() if key_of(task) in lived}
+
+
+def _lived_on(topics: TopicHistory, name: str) -> bool:
+    """Whether no sample saw the topic anew, gone or shorter than before. It may get more partitions."""
+    samples = pairwise(topics.ends_of(name))
+    return (
+        len(topics.ids.get(name, ())) == 1
+        and all(change.content is not None for change in topics.topics.get(name, ()))
+        and all(end <= later for one, next_ in samples for end, later in zip(one.ends, next_.ends, strict=False))
+    )
 
 
 def written_until_ms(row: Row, head: Waiting | None) -> int:
