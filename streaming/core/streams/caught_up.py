@@ -18,8 +18,8 @@ Where samples of the end offsets bound E (`within`), only the sets of that inter
     400 + L < least E, most E <= 900 + L     {A, B} alone
 
 E is at least the largest sum. But where a source topic serves as changelog, E is the group's committed offset, which
-may be less (streams.md 3.6.1); and of a changelog that was made anew a process may report what the one before had. A
-process that reports more than E counts as one that holds nothing: its lag is E.
+may be less (streams.md 3.6.1); of a changelog that was made anew a process may report what the one before had; and a sum
+may be `INCREDIBLE`. A process that reports more than E counts as one that holds nothing: its lag is E.
 
     L < E < 400                          {A}             B and C lag as much as D: `beyond`
     400 <= E < 900, E <= 400 + L         {A, C}          B lags as much as D
@@ -36,6 +36,8 @@ from rebalance_monitor.streaming.core.streams.topology import key_of
 
 FAR = 1 << 40
 """Farther behind than any acceptable lag that is tried."""
+INCREDIBLE = 1 << 50
+"""No changelog holds so much: a million records a second make it in 35 years."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +139,12 @@ def for_order(options: Iterable[Possible]) -> list[Possible]:
 
 def below_sums(record: ObservedRecord, sums: Sums, bounds: Mapping[TaskId, EndBounds]) -> frozenset[TaskId]:
     """Tasks whose end offset may be below what processes report of them."""
-    known = (task for task, its in bounds.items() if max(sums.get(task, {}).values(), default=0) > its.most)
-    return frozenset((*known, *(task for task in record.tasks if key_of(task) in record.from_sources)))
+    return frozenset(
+        task
+        for task in record.tasks
+        if key_of(task) in record.from_sources
+        or max(sums.get(task, {}).values(), default=0) > (bounds[task].most if task in bounds else INCREDIBLE - 1)
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ from rebalance_monitor.streaming.core.model.results import (
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.streams.catalogue import PLUG_IN_FAILED, STREAMS_CONTESTED, STREAMS_UNDECODABLE
+from rebalance_monitor.streaming.core.streams.caught_up import INCREDIBLE
 from rebalance_monitor.streaming.core.streams.causes import asked_by, causes_of
 from rebalance_monitor.streaming.core.streams.deadlines import joined_at, with_deadline, wrong_deadline
 from rebalance_monitor.streaming.core.streams.described import misfit
@@ -149,7 +150,7 @@ def judged(
                 again_found = _judged(view, settings, state, less, row, plug_ins)
                 if again_found.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE):
                     found, record, seen, proved = again_found, less, less.seen, cut(proved, threads, now_there)
-        found = _with_fewer(_doubted(found, left), shrunk(state.seen, seen), counts)
+        found = _with_fewer(_believed(_doubted(found, left), record), shrunk(state.seen, seen), counts)
         found = with_deadline(found, deadline, settings, state.remembered)
         if written_again.first_may_be_missing(view.envelope, row):
             found = replace(found, verdict=written_again.not_the_first(found.verdict))
@@ -248,6 +249,20 @@ def _doubted(found: Judged, left: Leftovers) -> Judged:
     return Judged(verdict=not_judged(ReasonKind.UNKNOWN_STATE, text), plugged=found.plugged)
 
 
+def _believed(found: Judged, record: ObservedRecord) -> Judged:
+    """The verdict where a member reports more than any changelog holds: no leader knows what the process has."""
+    incredible = [
+        f"{thread.id} reports {total} of {task}"
+        for thread in record.threads
+        for task, total in thread.offset_sums.items()
+        if total >= INCREDIBLE
+    ]
+    if found.verdict.grade is not Grade.MATCH or not incredible:
+        return found
+    reason = Reason(ReasonKind.UNKNOWN_END_OFFSETS, f"{incredible[0]}, which is more than any changelog holds")
+    return replace(found, verdict=replace(found.verdict, grade=Grade.EXPLAINABLE, reason=reason))
+
+
 def _by_other_tasks(found: Judged) -> bool:
     """Whether the leader may have had other tasks: with those that are known there is no answer."""
     verdict = found.verdict
@@ -277,7 +292,7 @@ def _floor(before: Mapping[str, int], record: ObservedRecord) -> dict[str, int]:
     found = {str(task): before.get(str(task), 0) for task in record.tasks}
     for thread in record.threads:
         for task, total in thread.offset_sums.items():
-            if str(task) in found:
+            if str(task) in found and total < INCREDIBLE:
                 found[str(task)] = max(found[str(task)], total)
     return {task: total for task, total in found.items() if total > 0}
 
