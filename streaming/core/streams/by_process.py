@@ -17,6 +17,7 @@ E(1_1) >= E(1_0) - 900 + 400). Whether all chains hold at once, and for which en
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice, pairwise, product
+from typing import TypeVar
 
 from rebalance_monitor.assignors.streams.application import UNKNOWN_SUM
 from rebalance_monitor.assignors.streams.clients import Client
@@ -30,18 +31,29 @@ from rebalance_monitor.streaming.core.streams.rounds import hosts_of, thread_dif
 MOST_ORDERS = 720
 """Of one list of tasks; of a longer one not every order is tried."""
 TaskEnds = Mapping[TaskId, int]
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class Work:
-    """What is left of the work that a record may cost, in tasks times processes."""
+    """What is left of the work that a record may cost, in tasks times processes. `shared`: each of several searches has
+    its part, so that the first one does not use up all."""
 
     left: int
+    shared: bool = False
 
     def spend(self, cells: int) -> bool:
         """Whether there was so much."""
         self.left -= cells
         return self.left >= 0
+
+    def for_each(self, searches: Sequence[T]) -> Iterator[tuple[T, "Work"]]:
+        """Each with the work that it may cost; what one does not need is left for those after it."""
+        for number, one in enumerate(searches):
+            part = Work(self.left // (len(searches) - number)) if self.shared else self
+            left = self.left - part.left
+            yield one, part
+            self.left = left + part.left
 
 
 def placed(other: OtherEnds, record: ObservedRecord) -> dict[TaskId, Placed]:

@@ -18,7 +18,7 @@ Where samples of the end offsets bound E (`within`), only the sets of that inter
     400 + L < least E, most E <= 900 + L     {A, B} alone
 
 E is at least the largest sum. But where a source topic serves as changelog, E is the group's committed offset, which
-may be less (streams.md 3.6.1); of a changelog that was made anew a process may report what the one before had; and a sum
+may be less (streams.md 3.6.1); of a changelog that was made anew a process may report what the one before had; a sum
 may be `INCREDIBLE`. A process that reports more than E counts as one that holds nothing: its lag is E.
 
     L < E < 400                          {A}             B and C lag as much as D: `beyond`

@@ -60,6 +60,8 @@ CELLS = 60_000
 FEWEST_RUNS = 4
 WORK = 100_000
 """The same for what is decided process by process: a placement costs an eighth of a run."""
+WORK_FOR_NOTHING = 10_000
+"""The same where a miss proves nothing: three times what the dearest answer of a real application took."""
 MOST_PLUG_IN_RUNS = 30
 """Each is a call of a process."""
 DEFAULT_JAVA = 17
@@ -113,11 +115,11 @@ class Search:
         bounds: Mapping[TaskId, EndBounds] | None = None,
         parts: int = 1,
         weight: int = 1,
+        concludes: bool = True,
     ) -> None:
-        """`parts`: so many searches share the runs of the record; `weight`: what one run costs."""
-        self._one = record
+        """`parts` of the record's runs; `weight`: what one run costs; `concludes`: a miss proves the answer wrong."""
+        self._one, self._plugged = record, plugged
         self._java_version = java_version or DEFAULT_JAVA
-        self._plugged = plugged
         self._maker = RoundMaker(record, at_ms, plugged)
         self._bounds = bounds or {}
         self.sampled_state = frozenset(map(key_of, self._bounds))  # whose changelogs were sampled
@@ -128,9 +130,8 @@ class Search:
         self._processes = record.processes()
         most = MOST_RUNS if plugged is None else MOST_PLUG_IN_RUNS
         self._runs = self._more = max(runs_of(record, most, weight) // parts, FEWEST_RUNS)
-        self._work = Work(WORK // (parts * weight))
-        self.made = 0
-        self._failed = ""
+        self._work = Work((WORK if concludes else WORK_FOR_NOTHING) // (parts * weight), shared=not concludes)
+        self.made, self._failed = 0, ""
         self._nearest: tuple[int, str, LeaderAnswer | None] = (1 << 30, "", None)
         self._tried: Hypothesis | None = None
 
@@ -151,10 +152,10 @@ class Search:
             if size == 0:
                 return self._found(space, space.hypothesis(space.start))
             spaces.append((self._orders_only(frame), size, number, space))
-        for _, size, _, space in sorted(spaces, key=lambda one: one[:3]):
+        for (_, size, _, space), work in self._work.for_each(sorted(spaces, key=lambda one: one[:3])):
             if self._plugged is not None and LAGS not in self._plugged.read:
                 break  # no end offset decides
-            hypothesis = self._explore(space, size) if space.other is None else self._decide(space, space.other)
+            hypothesis = self._explore(space, size) if space.other is None else self._decide(space, space.other, work)
             if hypothesis is not None:
                 return self._found(space, hypothesis)
             exhausted = exhausted and space.exhausted
@@ -308,11 +309,10 @@ class Search:
     def _shown(self) -> tuple[dict[TaskId, ProcessId], dict[TaskId, set[ProcessId]]]:
         return self._one.placed()
 
-    def _decide(self, space: Assumptions, other: OtherEnds) -> Hypothesis | None:
+    def _decide(self, space: Assumptions, other: OtherEnds, work: Work) -> Hypothesis | None:
         """The hypothesis that gives the record's answer, decided process by process."""
         falls_back = era_of(space.frame.release).most_caught_up
-        by_process = ByProcess(self._one, other, space.by_task(), self._sums, self._work, falls_back=falls_back)
-        decision = by_process.decide()
+        decision = ByProcess(self._one, other, space.by_task(), self._sums, work, falls_back=falls_back).decide()
         space.exhausted = decision.whole and decision.ends is None
         hypothesis = hypothesis_of(space.frame, decision.nearest if decision.ends is None else decision.ends)
         return hypothesis if self._differs(hypothesis) == 0 else None

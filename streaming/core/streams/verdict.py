@@ -8,6 +8,7 @@ there are more possibilities than are tried, or something that the computation n
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import NEWEST, era_of
@@ -125,17 +126,29 @@ def _judged(
 ) -> Judged:
     """The verdict by all that can be tried, with one of so many `parts` of the runs that a record may cost."""
     missed: Missed | None = None
+    concludes = _open(settings, record, remembered) is None
     for modes in rack_modes.tried(settings, record):
         weight = rack_modes.weight(modes)
         tried, whole = first_of(frames(settings, record, remembered, modes=modes), MOST_FRAMES)
         if not tried:
             continue
-        first = Search(record, at_ms, floor, settings.java_version, bounds=bounds or {}, parts=parts, weight=weight)
+        searching = partial(
+            Search,
+            record,
+            at_ms,
+            floor,
+            settings.java_version,
+            bounds=bounds or {},
+            parts=parts,
+            weight=weight,
+            concludes=concludes,
+        )
+        first = searching()
         found = first.run(tried)
         if isinstance(found, Found):
             return _found(settings, record, found, first)
         less_likely, rest = first_of(frames(settings, record, remembered, doubted=True, modes=modes), MOST_FRAMES)
-        doubting = Search(record, at_ms, floor, settings.java_version, bounds=bounds or {}, parts=parts, weight=weight)
+        doubting = searching()
         again = doubting.run(less_likely) if less_likely else found
         if isinstance(again, Found):
             shown = {part.key for part in record.seen if part.stateful} | doubting.sampled_state
@@ -216,9 +229,9 @@ def _undescribed(record: ObservedRecord) -> int | None:
     return newest if newest > NEWEST_VERSION else None
 
 
-def _missed(settings: StreamsSettings, record: ObservedRecord, remembered: Remembered, missed: Missed) -> Verdict:
-    if missed.answer is None and missed.failed:
-        return not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {missed.failed}")
+def _open(settings: StreamsSettings, record: ObservedRecord, remembered: Remembered) -> Verdict | None:
+    """The verdict where no answer is found, if that proves nothing, whatever is tried; None if it may prove that the
+    record's answer is wrong."""
     if not any(era_of(release).high_availability for release in releases(settings, record)):
         return not_judged(ReasonKind.CANNOT_RUN, "what leaders up to 2.5 answer is not known exactly")
     racks = rack_modes.missing(settings, record, releases(settings, record))
@@ -231,6 +244,15 @@ def _missed(settings: StreamsSettings, record: ObservedRecord, remembered: Remem
     if names:
         text = f"no value that was tried gives this answer; not known: {', '.join(names)}"
         return not_judged(ReasonKind.UNKNOWN_SETTINGS, text)
+    return None
+
+
+def _missed(settings: StreamsSettings, record: ObservedRecord, remembered: Remembered, missed: Missed) -> Verdict:
+    if missed.answer is None and missed.failed:
+        return not_judged(ReasonKind.CANNOT_RUN, f"the leader's computation fails: {missed.failed}")
+    said = _open(settings, record, remembered)
+    if said is not None:
+        return said
     if not missed.exhausted or not stateful_sets(settings, record)[1]:
         text = "there are more possible end offsets of the changelogs than are tried"
         return not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, text)

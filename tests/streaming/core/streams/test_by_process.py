@@ -13,12 +13,17 @@ from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.leader import lead
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.streams_settings import HIGH_AVAILABILITY, StreamsSettings
 from rebalance_monitor.streaming.core.streams.by_process import ByProcess, Decision, Work
 from rebalance_monitor.streaming.core.streams.caught_up import Possible, possible, sums_of
+from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, threads_of
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, observed
 from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, RoundMaker, difference
+from rebalance_monitor.streaming.core.streams.search import WORK_FOR_NOTHING
 from rebalance_monitor.streaming.core.streams.topology import Seen, key_of, learnt
+from rebalance_monitor.streaming.core.streams.verdict import judge
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.streams.simulated import Life, Part, Truth
 
@@ -125,3 +130,32 @@ def test_work_that_is_used_up_decides_nothing() -> None:
     decision = made.decided(work=0)
     assert decision.ends is None
     assert not decision.whole
+
+
+def test_what_one_search_does_not_need_is_left_for_those_after_it() -> None:
+    work = Work(90, shared=True)
+    parts = []
+    for name, part in work.for_each("abc"):
+        parts.append(part.left)
+        assert part.spend({"a": 10, "b": 40, "c": 20}[name])
+    assert parts == [30, 40, 40]
+    assert work.left == 20
+    alone = Work(90)
+    assert [part for _, part in alone.for_each("ab")] == [alone, alone]
+
+
+def test_a_search_that_proves_nothing_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of unknown settings the right ones may be among the last, and have their part of the work."""
+    spent: list[int] = []
+    spend = Work.spend
+
+    def counted(self: Work, cells: int) -> bool:
+        spent.append(cells)
+        return spend(self, cells)
+
+    monkeypatch.setattr(Work, "spend", counted)
+    made = list(lived(3, LARGE, BuiltIn.HIGH_AVAILABILITY, "abc"))[4]
+    unknown, remembered = StreamsSettings(assignor=HIGH_AVAILABILITY), Remembered(built_in=True)
+    found = judge(unknown, made.record, AT_MS, remembered, {})
+    assert found.verdict.grade is Grade.EXPLAINABLE
+    assert 0 < sum(spent) < WORK_FOR_NOTHING
