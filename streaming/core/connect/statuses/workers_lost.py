@@ -48,11 +48,13 @@ class LostWorkers:
 
     def before(self, now: Situation, step: RecordStep) -> None:
         """A record, before its changes are applied: who may be lost, who is back, and who came instead."""
+        if step.unseen:  # who came back or instead in the generations between, and how anybody went, is not known
+            self.workers = {worker: one for worker, one in self.workers.items() if one.told}
         came = 0
         for worker in step.joined:
             came += self.workers.pop(worker, None) is None
         for worker in step.gone:
-            if worker in step.lost:
+            if worker in step.lost and not step.unseen:
                 # Not before the last word on this generation, which may come late: what opens then depends on no batch.
                 known_ms = max(now.settings.settle_ms, now.settings.start_wait_ms)
                 due_ms = step.at_ms + max(step.delay_ms, step.session_ms, known_ms)
@@ -76,10 +78,11 @@ class LostWorkers:
     def fire(self, now: Situation, now_ms: int, interruptions: Mapping[JobKey, Interruption]) -> None:
         """Patiences that end by now, and workers that are given up. `interruptions`: connectors and tasks that may
         stand still."""
+        unseen = now.unseen_until_ms(now_ms) is not None  # who came meanwhile is not known
         for worker, one in list(self.workers.items()):
             if not one.sure or one.due_ms > now_ms:
                 continue
-            if one.told:
+            if one.told or unseen:
                 del self.workers[worker]
             else:
                 self.workers[worker] = replace(one, told=True, due_ms=one.due_ms + TOLD_MS)
