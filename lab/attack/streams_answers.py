@@ -241,7 +241,7 @@ def _of_payloads(body: GroupGeneration, threads: Sequence[StreamsThread], dice: 
                 "host without a partition", lambda told: replace(told, hosts=_put(told.hosts, at, unserved))
             )
         if len(threads) > 1:
-            yield told_to_one("hosts told to others alone", len(threads) - 1, replace(threads[-1].told, hosts=()))
+            yield told_to_one("hosts named to others alone", len(threads) - 1, replace(threads[-1].told, hosts=()))
     at = dice.randrange(len(threads))
     told = threads[at].told
     if told.version < FIRST_WITH_ERRORS:
