@@ -34,7 +34,7 @@ def test_a_wrong_password_is_one_sentence_without_it(stage: Secured) -> None:
         assert job.process.wait(PATIENCE_S) == 2
     said = job.log.read_text()
     assert "Authentication failed" in said.splitlines()[-1]
-    assert "check clusters[].bootstrap_servers and clusters[].client" in said
+    assert "correct clusters[].client, or what the cluster knows of its user" in said.splitlines()[-1]
     assert "Traceback" not in said
     assert "guess" not in said
 
