@@ -41,7 +41,7 @@ from rebalance_monitor.streaming.core.streams.facts import (
 )
 from rebalance_monitor.streaming.core.streams.future import POOL
 from rebalance_monitor.streaming.core.streams.leftovers import is_left
-from rebalance_monitor.streaming.core.streams.members import StreamsThread
+from rebalance_monitor.streaming.core.streams.members import StreamsThread, later_version
 from rebalance_monitor.streaming.core.streams.topology import FIRST_WITH_SUMS, key_of
 
 FIRST_WITH_HOSTS = 2
@@ -188,6 +188,8 @@ def _host_maps(facts: Facts) -> Violations:
         text = f"the host maps lack {lacking[0][0]}:{lacking[0][1]}"
         static = any(thread.row.instance_id is not None for thread in facts.record.threads)
         return found(HOST_MAPS, facts, text, looks_like=(OLD_ENDPOINT,) if static else ())
+    if any(later_version(thread) is not None for thread in facts.record.threads):
+        return OK  # its subscription may name a host, and is not read
     unknown = sorted(host for told in shown[0] for host in told if host not in ends)
     if unknown:
         text = f"the host maps name {unknown[0][0]}:{unknown[0][1]}, which is no member's application.server"

@@ -38,12 +38,12 @@ def told_in(file: Path) -> list[int]:
 
 @contextmanager
 def counted() -> Iterator[list[int]]:
-    """How many processes descend from this one, again and again."""
+    """How many processes that live descend from this one, again and again; a zombie runs nothing."""
     found, over = [0], Event()
 
     def look() -> None:
         while not over.wait(LOOK_EVERY_S):
-            found.append(sum(1 for _ in descendants()))
+            found.append(sum(map(alive, descendants())))
 
     looking = Thread(target=look)
     looking.start()

@@ -154,7 +154,6 @@ WORKER_LOST = Rule(
     alert="KafkaConnectWorkerLost",
     wrong="A worker was lost with its connectors and tasks, did not come back, and no worker came instead.",
     severity=Severity.MEDIUM,
-    needs_every_generation=False,
     for_ms=0,
     patience="after the largest of the delay, the session time-out and `judge.start_wait_ms`",
     meaning="A worker that the group has lost is in it again, or another one instead, before the scheduled delay is "

@@ -34,7 +34,7 @@ def test_a_sum_that_falls_is_lost_state() -> None:
 def test_a_copy_that_falls_behind_is_told_with_its_sums() -> None:
     found = [one for one in written_faster().fold() if isinstance(one, Incident) and one.code == RULE]
     sums = " → ".join(str(5 + 10 * at) for at in range(6))
-    assert f"5.0 are written: at {sums} it is" in found[0].message
+    assert f"5.0 were written: at {sums} it was" in found[0].message
 
 
 @pytest.mark.parametrize(
