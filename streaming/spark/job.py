@@ -357,7 +357,8 @@ def run_job(
 
     `claimed` is called with the writer epoch as soon as this job has it, before the first batch.
 
-    A signal before the session's start ends it at once, by KeyboardInterrupt or as the system does.
+    A signal before the session's start ends it when the question under way is over, a few seconds later; a second one
+    at once.
     """
     (section,) = settings.clusters
     with (

@@ -44,7 +44,8 @@ def test_control_c_ends_the_wait_for_a_broker_that_says_nothing() -> None:
             job.send_signal(signal.SIGINT)
             _, said = job.communicate(timeout=PATIENCE_S)
 
-    assert said == "interrupted\n"
+    assert job.returncode == 0, said  # as at any graceful stop: the question under way ends, and no other is asked
+    assert "Traceback" not in said
 
 
 def test_control_c_inside_the_client_is_control_c(monkeypatch: pytest.MonkeyPatch) -> None:
