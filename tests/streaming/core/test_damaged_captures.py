@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.model.results import Generation, Result
 from rebalance_monitor.streaming.core.replay import decode, folded
 from tests.streaming.core.damage import Damaged, damaged
 
-COUNT = int(os.environ.get("RM_FUZZ_CAPTURES", "80"))
+COUNT = int(os.environ.get("RM_FUZZ_CAPTURES", "200"))
 SEED = int(os.environ.get("RM_FUZZ_SEED", "20261122"))
 LONGEST_S = 10.0
 """Of the processor: no damage may make a stretch of fourteen group records take this long."""
