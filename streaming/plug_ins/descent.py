@@ -74,9 +74,11 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def put_first() -> None:
-    """Let this process run before all others, where it may."""
+    """Let this process run before all others, where it may; what it starts is ordinary again."""
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, -20)
+    with suppress(OSError):
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
 def put_last(process: int) -> None:
