@@ -5,7 +5,9 @@ CONFIG_TOPIC, STATUS_TOPIC, and PARTITION and OFFSET from the incident's evidenc
 groups only; of a Connect group the workers' logs, the REST interface and the group's records tell.
 """
 
-from rebalance_monitor.streaming.core.incidents.rule import Check
+from functools import partial
+
+from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, looks, moves
 
 STATUS = Check(
@@ -119,3 +121,5 @@ WISHES = (
 )
 NEXT_GENERATION_WITHOUT = "With the next generation in which it is not so."
 NEXT_GENERATION = "With the next generation in which the law holds again."
+rule_of_record = partial(Rule, confirm=(GROUP_RECORD, MEMBERS), resolves=NEXT_GENERATION_WITHOUT)
+"""A rule about a record of a classic group: confirmed by the record, and over with the next one that keeps it."""

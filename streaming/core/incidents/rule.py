@@ -1,5 +1,6 @@
 """What is declared of a rule."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.incidents.step import Step
@@ -62,3 +63,8 @@ class Rule:
     resolves: str = ""
     needs_every_generation: bool = True
     recurs: bool = False
+
+
+def declared(names: Mapping[str, object]) -> tuple[Rule, ...]:
+    """The rules that a module declares, in its order. `names`: the module's, as `vars()` gives them."""
+    return tuple(one for one in names.values() if isinstance(one, Rule))

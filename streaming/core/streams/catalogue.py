@@ -4,8 +4,8 @@ classic group is held to.
 The rules of the high-availability assignor are in `catalogue_placement`, those across records in `catalogue_across`.
 """
 
-from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
-from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, rule_of_record
+from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 from rebalance_monitor.streaming.core.streams.bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
@@ -14,7 +14,7 @@ OWN_ASSIGNOR = "an assignor of the application's own"
 LEADER = looks("The leader's process computes the assignment: the group's page names it, with its host.")
 RELEASES = looks("Compare the releases of Kafka Streams that the processes run: the leader's decides.")
 
-TWO_ACTIVES = Rule(
+TWO_ACTIVES = rule_of_record(
     code="STREAMS-S01",
     title="streams_task_with_two_actives",
     alert="KafkaStreamsTaskWithTwoActives",
@@ -24,7 +24,6 @@ TWO_ACTIVES = Rule(
     issues=(TASKS_OF_A_MATE.issue,),
     issues_fit=False,
     meaning="Every task is run by one thread at most, and every partition is given to one thread at most.",
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks(
             "Both threads handle the task's records, and both write its changelog: results may be wrong since "
@@ -33,9 +32,8 @@ TWO_ACTIVES = Rule(
         LEADER,
         RELEASES,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-MISSING_TASK = Rule(
+MISSING_TASK = rule_of_record(
     code="STREAMS-S02",
     title="streams_task_without_thread",
     alert="KafkaStreamsTaskWithoutThread",
@@ -47,14 +45,12 @@ MISSING_TASK = Rule(
         "the topic is not read any more",
         OWN_ASSIGNOR,
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Nobody handles the records of these partitions: their lag grows until a thread has the task."),
         LEADER,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-TAKEN_EARLY = Rule(
+TAKEN_EARLY = rule_of_record(
     code="STREAMS-S03",
     title="streams_partition_taken_early",
     alert="KafkaStreamsPartitionTakenEarly",
@@ -63,7 +59,6 @@ TAKEN_EARLY = Rule(
     recurs=True,
     meaning="A leader gives no thread a partition that another one reports as its own: the owner gives it up first.",
     exceptions=("the report is of an older generation",),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks(
             "Records of the partition may have been handled twice, from the rebalance on until the owner gave it up."
@@ -76,7 +71,7 @@ TAKEN_EARLY = Rule(
     ),
     resolves="With the next generation in which it is not so; after a third within an hour, an hour after the last.",
 )
-HAND_OVER_UNTOLD = Rule(
+HAND_OVER_UNTOLD = rule_of_record(
     code="STREAMS-S04",
     title="streams_hand_over_untold",
     alert="KafkaStreamsHandOverUntold",
@@ -88,14 +83,12 @@ HAND_OVER_UNTOLD = Rule(
         "no record shows yet which task reads what an owner is to give up",
         OWN_ASSIGNOR,
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("If the group's next generation does not come soon, nobody runs the task: see whether its lag grows."),
         LEADER,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-ACTIVE_AND_STANDBY = Rule(
+ACTIVE_AND_STANDBY = rule_of_record(
     code="STREAMS-S05",
     title="streams_active_and_standby",
     alert="KafkaStreamsActiveAndStandby",
@@ -103,14 +96,12 @@ ACTIVE_AND_STANDBY = Rule(
     severity=Severity.HIGH,
     needs_every_generation=False,
     meaning="No process has a task as active and as standby.",
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The copy protects from nothing: the task's state is on one process fewer than configured."),
         LEADER,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-STANDBY_WITHOUT_STATE = Rule(
+STANDBY_WITHOUT_STATE = rule_of_record(
     code="STREAMS-S06",
     title="streams_standby_without_state",
     alert="KafkaStreamsStandbyWithoutState",
@@ -118,14 +109,12 @@ STANDBY_WITHOUT_STATE = Rule(
     severity=Severity.HIGH,
     meaning="Only tasks of sub-topologies with a store have copies.",
     exceptions=("a leader up to 2.5",),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Compare the topology that the monitor was given with the one that runs: stores may have been added."),
         RELEASES,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-OFFSET_SUMS = Rule(
+OFFSET_SUMS = rule_of_record(
     code="STREAMS-S22",
     title="streams_offset_sums_wrong",
     alert="KafkaStreamsOffsetSumsWrong",
@@ -140,7 +129,6 @@ OFFSET_SUMS = Rule(
         "a source topic that serves as changelog",
         "a directory that may be left of another topology, or of a store that is gone",
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The leader places tasks by these reports: it takes a wrong reporter for one that is caught up."),
         looks(
@@ -149,9 +137,8 @@ OFFSET_SUMS = Rule(
         ),
         RELEASES,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-HOST_MAPS = Rule(
+HOST_MAPS = rule_of_record(
     code="STREAMS-S23",
     title="streams_host_maps_wrong",
     alert="KafkaStreamsHostMapsWrong",
@@ -166,14 +153,12 @@ HOST_MAPS = Rule(
         "a process that has no task yet",
         "payloads of version 1 have no host maps",
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Interactive queries may ask the wrong process until the next rebalance."),
         looks("If two processes have one application.server: each needs an address of its own."),
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-SHARED_PROCESS_ID = Rule(
+SHARED_PROCESS_ID = rule_of_record(
     code="STREAMS-S24",
     title="streams_process_id_shared",
     alert="KafkaStreamsProcessIdShared",
@@ -182,7 +167,6 @@ SHARED_PROCESS_ID = Rule(
     needs_every_generation=False,
     meaning="The threads of one process id are on one process.",
     exceptions=("threads of one process that a proxy shows with two hosts",),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks(
             "The leader takes both for one process, and gives tasks to whichever thread: state is looked for "
@@ -193,9 +177,8 @@ SHARED_PROCESS_ID = Rule(
             "process with an empty directory gets an id of its own."
         ),
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-VERSIONS = Rule(
+VERSIONS = rule_of_record(
     code="STREAMS-S25",
     title="streams_versions_differ",
     alert="KafkaStreamsVersionsDiffer",
@@ -205,11 +188,9 @@ VERSIONS = Rule(
     issues_fit=False,
     meaning="Assignments have the least version that a member uses, and name the least that a member supports.",
     exceptions=("a rolling upgrade: members use different versions",),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(RELEASES,),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-ERROR_ASSIGNMENT = Rule(
+ERROR_ASSIGNMENT = rule_of_record(
     code="STREAMS-S26",
     title="streams_error_assignment",
     alert="KafkaStreamsErrorAssignment",
@@ -218,7 +199,6 @@ ERROR_ASSIGNMENT = Rule(
     needs_every_generation=False,
     for_ms=0,
     meaning="Assignments carry no error code.",
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Code 1: a source topic is missing. Code 3: the assignment failed; the leader's log has the exception."),
         looks(
@@ -234,7 +214,7 @@ ERROR_ASSIGNMENT = Rule(
     resolves="With the next generation without an error, or when all threads have left the group: then nobody handles "
     "anything until processes are started again.",
 )
-TASK_SHAPE = Rule(
+TASK_SHAPE = rule_of_record(
     code="STREAMS-S27",
     title="streams_task_shape_wrong",
     alert="KafkaStreamsTaskShapeWrong",
@@ -243,14 +223,12 @@ TASK_SHAPE = Rule(
     meaning="Each given partition has a task, and the number of its task. All tasks of a sub-topology read the same "
     "topics, and a copy has the partitions of its task.",
     exceptions=("a source topic with fewer partitions",),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The thread fails when it reads the assignment: see its log."),
         LEADER,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-STREAMS_UNDECODABLE = Rule(
+STREAMS_UNDECODABLE = rule_of_record(
     code="STREAMS-S30",
     title="undecodable_member",
     alert="KafkaGroupUndecodableMember",
@@ -260,7 +238,6 @@ STREAMS_UNDECODABLE = Rule(
     meaning="Every member of a completed generation has a readable subscription and assignment, and readable Streams "
     "payloads in them.",
     exceptions=("a member that is about to join has neither",),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("Find the member's host in the message, and the release of Kafka Streams that runs there."),
         looks(
@@ -269,7 +246,7 @@ STREAMS_UNDECODABLE = Rule(
     ),
     resolves="With the first generation in which every member can be read.",
 )
-STREAMS_CONTESTED = Rule(
+STREAMS_CONTESTED = rule_of_record(
     code="STREAMS-S31",
     title="instance_id_contested",
     alert="KafkaConsumerInstanceIdContested",
@@ -280,14 +257,13 @@ STREAMS_CONTESTED = Rule(
     meaning="A static member has one process. One that is replaced does not come back from its old host again and "
     "again.",
     exceptions=("a process that moves to another host, and back once", "changes hours apart"),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The message names both hosts; the process that lost last logs `FencedInstanceIdException`."),
         looks("Each process needs a `group.instance.id` of its own: compare the configurations on both hosts."),
     ),
     resolves="Half an hour after the last change.",
 )
-PLUG_IN_FAILED = Rule(
+PLUG_IN_FAILED = rule_of_record(
     code="STREAMS-S32",
     title="plug_in_failed",
     alert="KafkaRebalanceMonitorPlugInFailed",
@@ -306,7 +282,7 @@ PLUG_IN_FAILED = Rule(
     ),
     resolves="With the first generation for which the plug-in answers.",
 )
-TOPOLOGY_MISFIT = Rule(
+TOPOLOGY_MISFIT = rule_of_record(
     code="STREAMS-S33",
     title="streams_topology_does_not_fit",
     alert="KafkaStreamsTopologyDoesNotFit",
@@ -316,7 +292,6 @@ TOPOLOGY_MISFIT = Rule(
     meaning="A configured topology (`clusters[].streams.<application>.topology`) has the sub-topologies that records "
     "show, and each reads the topics that records show.",
     exceptions=("a sub-topology that no record has shown yet",),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The text is left aside: verdicts rest on what the records show, and may be less certain."),
         looks(
@@ -326,23 +301,4 @@ TOPOLOGY_MISFIT = Rule(
     ),
     resolves="With the next generation that fits the text.",
 )
-
-
-RECORD_RULES = (
-    TWO_ACTIVES,
-    MISSING_TASK,
-    TAKEN_EARLY,
-    HAND_OVER_UNTOLD,
-    ACTIVE_AND_STANDBY,
-    STANDBY_WITHOUT_STATE,
-    OFFSET_SUMS,
-    HOST_MAPS,
-    SHARED_PROCESS_ID,
-    VERSIONS,
-    ERROR_ASSIGNMENT,
-    TASK_SHAPE,
-    STREAMS_UNDECODABLE,
-    STREAMS_CONTESTED,
-    PLUG_IN_FAILED,
-    TOPOLOGY_MISFIT,
-)
+RECORD_RULES = declared(vars())

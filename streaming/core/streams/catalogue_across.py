@@ -1,8 +1,8 @@
 """Rules about generations of a Streams group that follow each other: S-18 to S-21 and S-29 of "
 "docs/protocol/streams.md 8."""
 
-from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
-from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.confirming import rule_of_record
+from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.streams.catalogue import LEADER, OWN_ASSIG
 _OTHER_LEADER = "another leader"
 _OTHER_TOPICS = "topics or partitions changed"
 
-NOT_CONVERGED = Rule(
+NOT_CONVERGED = rule_of_record(
     code="STREAMS-S18",
     title="streams_needless_moves",
     alert="KafkaStreamsNeedlessMoves",
@@ -24,11 +24,9 @@ NOT_CONVERGED = Rule(
         _OTHER_TOPICS,
         OWN_ASSIGNOR,
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(LEADER,),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-NO_PROGRESS = Rule(
+NO_PROGRESS = rule_of_record(
     code="STREAMS-S19",
     title="streams_probing_does_not_converge",
     alert="KafkaStreamsProbingDoesNotConverge",
@@ -44,7 +42,6 @@ NO_PROGRESS = Rule(
         "nobody says how fast the changelogs of growing copies are written",
         "members come and go",
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks(
             "The message names the copies that made no progress, with their last offset sums, how fast "
@@ -61,7 +58,7 @@ NO_PROGRESS = Rule(
     resolves="With the first generation that sets no probing rebalance, or of other members.",
     for_ms=0,
 )
-UNSTABLE_OUTPUT = Rule(
+UNSTABLE_OUTPUT = rule_of_record(
     code="STREAMS-S20",
     title="streams_needless_moves_without_state",
     alert="KafkaStreamsNeedlessMovesWithoutState",
@@ -73,11 +70,9 @@ UNSTABLE_OUTPUT = Rule(
         _OTHER_TOPICS,
         OWN_ASSIGNOR,
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(LEADER,),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-PING_PONG = Rule(
+PING_PONG = rule_of_record(
     code="STREAMS-S21",
     title="streams_task_ping_pong",
     alert="KafkaStreamsTaskPingPong",
@@ -88,14 +83,12 @@ PING_PONG = Rule(
         "one return, after a copy has caught up",
         "members come and go",
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("See whether copies fall behind again and again: the process may be short of disk or network."),
         LEADER,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-STATE_LOST = Rule(
+STATE_LOST = rule_of_record(
     code="STREAMS-S29",
     title="streams_state_lost",
     alert="KafkaStreamsStateLost",
@@ -107,7 +100,6 @@ STATE_LOST = Rule(
         "the changelog was made anew",
         "nothing is restored yet",
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The task stands still until its state is restored: the message names both offset sums."),
         looks(
@@ -115,8 +107,7 @@ STATE_LOST = Rule(
             "the directory is on a disk that is emptied."
         ),
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
     for_ms=0,
 )
 
-ACROSS_RULES = (NOT_CONVERGED, NO_PROGRESS, UNSTABLE_OUTPUT, PING_PONG, STATE_LOST)
+ACROSS_RULES = declared(vars())

@@ -1,7 +1,7 @@
 """Rules of the high-availability assignor of Kafka Streams: S-07 to S-17 and S-28 of docs/protocol/streams.md 8."""
 
-from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
-from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.confirming import rule_of_record
+from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.streams.catalogue import LEADER, OWN_ASSIG
 _SETTINGS = looks("Compare `clusters[].streams` of the monitor's configuration with the leader's configuration.")
 _MOVING = "tasks are still on the move"
 
-FEW_COPIES = Rule(
+FEW_COPIES = rule_of_record(
     code="STREAMS-S07",
     title="streams_copies_missing",
     alert="KafkaStreamsCopiesMissing",
@@ -21,16 +21,14 @@ FEW_COPIES = Rule(
         "fewer processes than copies",
         OWN_ASSIGNOR,
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks(
             "If the process that runs such a task fails, its state is read from the changelog first: that takes long."
         ),
         _SETTINGS,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-MANY_WARM_UPS = Rule(
+MANY_WARM_UPS = rule_of_record(
     code="STREAMS-S08",
     title="streams_too_many_warm_ups",
     alert="KafkaStreamsTooManyWarmUps",
@@ -41,14 +39,12 @@ MANY_WARM_UPS = Rule(
         "copies of withheld tasks",
         OWN_ASSIGNOR,
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         _SETTINGS,
         RELEASES,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-BEHIND_ACTIVE = Rule(
+BEHIND_ACTIVE = rule_of_record(
     code="STREAMS-S09",
     title="streams_task_far_behind",
     alert="KafkaStreamsTaskFarBehind",
@@ -59,14 +55,12 @@ BEHIND_ACTIVE = Rule(
         "the leader could not read end offsets",
         OWN_ASSIGNOR,
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The task stands still until its state is restored from the changelog."),
         RELEASES,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-BEHIND_STANDBY = Rule(
+BEHIND_STANDBY = rule_of_record(
     code="STREAMS-S10",
     title="streams_copy_far_behind",
     alert="KafkaStreamsCopyFarBehind",
@@ -74,14 +68,12 @@ BEHIND_STANDBY = Rule(
     severity=Severity.MEDIUM,
     meaning="Copies are on the processes that lag least behind the one that runs the task.",
     exceptions=(OWN_ASSIGNOR,),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         _SETTINGS,
         LEADER,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-UNEVEN_ACTIVES = Rule(
+UNEVEN_ACTIVES = rule_of_record(
     code="STREAMS-S11",
     title="streams_uneven_tasks",
     alert="KafkaStreamsUnevenTasks",
@@ -92,14 +84,12 @@ UNEVEN_ACTIVES = Rule(
         _MOVING,
         OWN_ASSIGNOR,
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         LEADER,
         RELEASES,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-UNEVEN_TOTAL = Rule(
+UNEVEN_TOTAL = rule_of_record(
     code="STREAMS-S12",
     title="streams_uneven_tasks",
     alert="KafkaStreamsUnevenTasks",
@@ -110,11 +100,9 @@ UNEVEN_TOTAL = Rule(
         "processes with different numbers of threads",
         "client tags",
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(LEADER,),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-UNEVEN_SUBTOPOLOGY = Rule(
+UNEVEN_SUBTOPOLOGY = rule_of_record(
     code="STREAMS-S13",
     title="streams_uneven_subtopology",
     alert="KafkaStreamsUnevenSubtopology",
@@ -123,11 +111,9 @@ UNEVEN_SUBTOPOLOGY = Rule(
     meaning="Once nothing moves any more, the tasks of each sub-topology differ by one at most between equal "
     "processes.",
     exceptions=("processes with different numbers of threads",),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(LEADER,),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-UNEVEN_THREADS = Rule(
+UNEVEN_THREADS = rule_of_record(
     code="STREAMS-S14",
     title="streams_uneven_threads",
     alert="KafkaStreamsUnevenThreads",
@@ -138,11 +124,9 @@ UNEVEN_THREADS = Rule(
         "tasks change hands",
         "a leader up to 3.1",
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(RELEASES,),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-UNSTICKY_THREAD = Rule(
+UNSTICKY_THREAD = rule_of_record(
     code="STREAMS-S15",
     title="streams_task_left_its_thread",
     alert="KafkaStreamsTaskLeftItsThread",
@@ -150,14 +134,12 @@ UNSTICKY_THREAD = Rule(
     severity=Severity.LOW,
     meaning="A thread keeps the tasks that it has state of, as far as every thread gets its share.",
     exceptions=("a thread that has more than its share",),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The task is closed and opened again; a store in memory is restored from the changelog."),
         RELEASES,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-NO_PROBING = Rule(
+NO_PROBING = rule_of_record(
     code="STREAMS-S16",
     title="streams_no_probing",
     alert="KafkaStreamsNoProbing",
@@ -167,7 +149,6 @@ NO_PROBING = Rule(
     issues_fit=False,
     meaning="While copies warm up, a probing rebalance is set.",
     exceptions=(OWN_ASSIGNOR,),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(
         looks("The tasks stay where they are until something else makes the group rebalance."),
         looks(
@@ -176,9 +157,8 @@ NO_PROBING = Rule(
         ),
         _SETTINGS,
     ),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-DEADLINE_CARRIER = Rule(
+DEADLINE_CARRIER = rule_of_record(
     code="STREAMS-S17",
     title="streams_deadline_misplaced",
     alert="KafkaStreamsDeadlineMisplaced",
@@ -190,11 +170,9 @@ DEADLINE_CARRIER = Rule(
         OWN_ASSIGNOR,
         "the monitor does not know the interval: the leader's deadlines agree with each other",
     ),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(LEADER,),
-    resolves=NEXT_GENERATION_WITHOUT,
 )
-IMBALANCE_FACTOR = Rule(
+IMBALANCE_FACTOR = rule_of_record(
     code="STREAMS-S28",
     title="streams_imbalance_factor",
     alert="KafkaStreamsImbalanceFactor",
@@ -202,23 +180,7 @@ IMBALANCE_FACTOR = Rule(
     severity=Severity.INFO,
     meaning="Once nothing moves any more, each process runs its share of tasks within 20 % (a draft of KIP-441).",
     exceptions=(_MOVING,),
-    confirm=(GROUP_RECORD, MEMBERS),
     advice=(LEADER,),
-    resolves=NEXT_GENERATION_WITHOUT,
     report=True,
 )
-
-PLACEMENT_RULES = (
-    FEW_COPIES,
-    MANY_WARM_UPS,
-    BEHIND_ACTIVE,
-    BEHIND_STANDBY,
-    UNEVEN_ACTIVES,
-    UNEVEN_TOTAL,
-    UNEVEN_SUBTOPOLOGY,
-    UNEVEN_THREADS,
-    UNSTICKY_THREAD,
-    NO_PROBING,
-    DEADLINE_CARRIER,
-    IMBALANCE_FACTOR,
-)
+PLACEMENT_RULES = declared(vars())

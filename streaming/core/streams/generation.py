@@ -42,14 +42,13 @@ from rebalance_monitor.streaming.core.streams.future import pooled
 from rebalance_monitor.streaming.core.streams.grading import Judged, not_judged
 from rebalance_monitor.streaming.core.streams.holdings import read_by
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
-from rebalance_monitor.streaming.core.streams.laws import examined
+from rebalance_monitor.streaming.core.streams.laws import RULES, examined
 from rebalance_monitor.streaming.core.streams.leftovers import Leftovers, leftovers, reported, restarted
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, later_version, thread_of, threads_of
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, existing, holds_of, observed
 from rebalance_monitor.streaming.core.streams.past import after
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns, name_of
 from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
-from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, held_at_most, written_until_ms
 from rebalance_monitor.streaming.core.streams.source_changelogs import from_sources
 from rebalance_monitor.streaming.core.streams.state import StreamsState

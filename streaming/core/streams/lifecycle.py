@@ -22,8 +22,8 @@ from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from rebalance_monitor.streaming.core.streams.awaited import later_sample
 from rebalance_monitor.streaming.core.streams.catalogue import STREAMS_CONTESTED
 from rebalance_monitor.streaming.core.streams.generation import judged, shares_of
+from rebalance_monitor.streaming.core.streams.laws import RULES
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
-from rebalance_monitor.streaming.core.streams.rules import RULES
 from rebalance_monitor.streaming.core.streams.sampled_ends import written_until_ms
 from rebalance_monitor.streaming.core.streams.state import StreamsState
 

@@ -1,6 +1,9 @@
 """Rules about KIP-848 consumer groups: EPOCHS-E1 to E10 are the laws of docs/protocol/coordinator-log.md 6.4 by number,
 E11 is the other half of law 2. Rules about other kinds of groups are these with other words; `rules` has them all."""
 
+from dataclasses import replace
+from functools import partial
+
 from rebalance_monitor.streaming.core.incidents.confirming import MEMBERS
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks, rejoins
@@ -28,10 +31,10 @@ OF_NO_CLIENT = (
 UNCLEAN_ELECTION = looks(
     "An unclean leader election of the partition of `__consumer_offsets` loses records: look for one."
 )
-NEXT_RECORDS = "With the next records of the group in which it is not so."
+rule_of_target = partial(Rule, resolves="With the next records of the group in which it is not so.")
 _CLIENT = looks("Look at the client that the message names: it may be in a long poll loop, paused, or cut off.")
 
-TWO_HOLDERS = Rule(
+TWO_HOLDERS = rule_of_target(
     code="EPOCHS-E1",
     title="partition_with_two_owners",
     alert="KafkaConsumerPartitionWithTwoOwners",
@@ -42,22 +45,17 @@ TWO_HOLDERS = Rule(
         looks("Both consumers handle the partition's records, and each commits over the other's offsets."),
         *OF_NO_CLIENT,
     ),
-    resolves=NEXT_RECORDS,
 )
-TWO_TARGETS = Rule(
+TWO_TARGETS = replace(
+    TWO_HOLDERS,
     code="EPOCHS-E2",
-    title="partition_with_two_owners",
-    alert="KafkaConsumerPartitionWithTwoOwners",
-    wrong="Two consumers of one group were given the same partition.",
-    severity=Severity.CRITICAL,
     meaning="A partition stands in one member's target at most.",
     advice=(
         looks("The second of the two waits for a partition that it never gets, or both consume it."),
         *OF_NO_CLIENT,
     ),
-    resolves=NEXT_RECORDS,
 )
-EPOCHS_FALL = Rule(
+EPOCHS_FALL = rule_of_target(
     code="EPOCHS-E3",
     title="epochs_out_of_order",
     alert="KafkaConsumerEpochsOutOfOrder",
@@ -70,9 +68,8 @@ EPOCHS_FALL = Rule(
         "a static member that came back",
     ),
     advice=(UNCLEAN_ELECTION, COORDINATOR),
-    resolves=NEXT_RECORDS,
 )
-UNLIKE_TARGET = Rule(
+UNLIKE_TARGET = rule_of_target(
     code="EPOCHS-E4",
     title="held_unlike_target",
     alert="KafkaConsumerHeldUnlikeTarget",
@@ -85,9 +82,8 @@ UNLIKE_TARGET = Rule(
         "a static member that is away",
     ),
     advice=OF_NO_CLIENT,
-    resolves=NEXT_RECORDS,
 )
-UNLIKE_STATE = Rule(
+UNLIKE_STATE = rule_of_target(
     code="EPOCHS-E5",
     title="member_state_inconsistent",
     alert="KafkaConsumerMemberStateInconsistent",
@@ -97,19 +93,14 @@ UNLIKE_STATE = Rule(
     "partition that its target names keeps it.",
     exceptions=("a state that no known release has", "a subscription that became smaller, while a target is due"),
     advice=OF_NO_CLIENT,
-    resolves=NEXT_RECORDS,
 )
-WAITS_FOR_NOTHING = Rule(
+WAITS_FOR_NOTHING = replace(
+    UNLIKE_STATE,
     code="EPOCHS-E6",
-    title="member_state_inconsistent",
-    alert="KafkaConsumerMemberStateInconsistent",
-    wrong="The state of a consumer does not fit what it holds.",
-    severity=Severity.MEDIUM,
     meaning="A member that waits for partitions holds a proper part of its target.",
-    advice=OF_NO_CLIENT,
-    resolves=NEXT_RECORDS,
+    exceptions=(),
 )
-STUCK_REVOKING = Rule(
+STUCK_REVOKING = rule_of_target(
     code="EPOCHS-E7",
     title="stuck_reconciliation",
     alert="KafkaConsumerStuckReconciliation",
@@ -127,7 +118,7 @@ STUCK_REVOKING = Rule(
     ),
     resolves="When the member gives the partitions up, or is removed.",
 )
-LAGGING = Rule(
+LAGGING = rule_of_target(
     code="EPOCHS-E8",
     title="member_lagging",
     alert="KafkaConsumerMemberLagging",
@@ -146,13 +137,9 @@ LAGGING = Rule(
     ),
     resolves="When the member moves, or is removed.",
 )
-WAITING_LONG = Rule(
+WAITING_LONG = replace(
+    STUCK_REVOKING,
     code="EPOCHS-E9",
-    title="stuck_reconciliation",
-    alert="KafkaConsumerStuckReconciliation",
-    wrong="A consumer does not reach its target.",
-    severity=Severity.HIGH,
-    for_ms=0,
     patience="after twice the longest rebalance time-out, the session time-out and 10 s more",
     meaning="A member that waits gets its partitions within the time that their holders may take.",
     exceptions=("a newer target came meanwhile",),
@@ -162,7 +149,7 @@ WAITING_LONG = Rule(
     ),
     resolves="When the member has its target, or gets another one.",
 )
-NO_TARGET = Rule(
+NO_TARGET = rule_of_target(
     code="EPOCHS-E10",
     title="target_overdue",
     alert="KafkaConsumerTargetOverdue",
@@ -179,7 +166,7 @@ NO_TARGET = Rule(
     ),
     resolves="With the next target.",
 )
-WITHOUT_OWNER = Rule(
+WITHOUT_OWNER = rule_of_target(
     code="EPOCHS-E11",
     title="partition_without_owner",
     alert="KafkaConsumerPartitionWithoutOwner",

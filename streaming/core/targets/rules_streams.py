@@ -3,11 +3,16 @@ T12 and T13 are about copies (docs/protocol/coordinator-log.md 7.1)."""
 
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
+from rebalance_monitor.streaming.core.incidents.rule import Check
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 from rebalance_monitor.streaming.core.targets import rules_consumer
-from rebalance_monitor.streaming.core.targets.rules_consumer import COORDINATOR, NEW_TARGET, NEXT_RECORDS, OF_NO_CLIENT
+from rebalance_monitor.streaming.core.targets.rules_consumer import (
+    COORDINATOR,
+    NEW_TARGET,
+    OF_NO_CLIENT,
+    rule_of_target,
+)
 
 STATE = Check(
     "kafka-streams-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
@@ -140,7 +145,7 @@ WITHOUT_OWNER = replace(
     ),
     resolves="With the target that gives the tasks to a member.",
 )
-COPIES_TOGETHER = Rule(
+COPIES_TOGETHER = rule_of_target(
     code="EPOCHS-T12",
     title="streams_copies_in_one_process",
     alert="KafkaStreamsCopiesInOneProcess",
@@ -153,9 +158,8 @@ COPIES_TOGETHER = Rule(
         looks("Two processes with one process id break this: see whether a container image has a state directory."),
         COORDINATOR,
     ),
-    resolves=NEXT_RECORDS,
 )
-WARM_UP_ALONE = Rule(
+WARM_UP_ALONE = rule_of_target(
     code="EPOCHS-T13",
     title="streams_warm_up_without_active",
     alert="KafkaStreamsWarmUpWithoutActive",
@@ -163,5 +167,4 @@ WARM_UP_ALONE = Rule(
     severity=Severity.HIGH,
     meaning="A task that warms up is active with another member.",
     advice=OF_NO_CLIENT,
-    resolves=NEXT_RECORDS,
 )
