@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core import connect_metrics, metrics
 from rebalance_monitor.streaming.core.connect.statuses.facts import word_of
 from rebalance_monitor.streaming.core.model.results import JobState, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
-from rebalance_monitor.streaming.core.streams.counted import TaskCounts
+from rebalance_monitor.streaming.core.streams.words import TaskCounts
 from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
 from rebalance_monitor.streaming.metrics.known_group import STABLE, KnownGroup, key_of
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits

@@ -15,7 +15,7 @@ from prometheus_client.exposition import generate_latest
 from rebalance_monitor.streaming.core import metrics, polling_metrics
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
-from rebalance_monitor.streaming.core.streams.counted import TaskCounts
+from rebalance_monitor.streaming.core.streams.words import TaskCounts
 from rebalance_monitor.streaming.metrics.endpoint import Endpoint
 from rebalance_monitor.streaming.metrics.families import Families
 from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S

@@ -2,7 +2,7 @@
 
 from rebalance_monitor.streaming.core import streams_metrics
 from rebalance_monitor.streaming.core.metric import Metric
-from rebalance_monitor.streaming.core.streams.counted import NO_TASKS, TaskCounts
+from rebalance_monitor.streaming.core.streams.words import NO_TASKS, TaskCounts
 from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
 
 

@@ -3,7 +3,7 @@
 from rebalance_monitor.streaming.core.connect.shares import connect_share_of
 from rebalance_monitor.streaming.core.connect.statuses.facts import word_of
 from rebalance_monitor.streaming.core.model.results import Incident, Standing, Subject
-from rebalance_monitor.streaming.core.streams.counted import TaskCounts, counted_tasks
+from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks
 from rebalance_monitor.streaming.store.database import Database
 from rebalance_monitor.streaming.store.gaps import TopicGaps, known
 from rebalance_monitor.streaming.store.leaders import NOTIFIED

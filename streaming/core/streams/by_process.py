@@ -24,9 +24,9 @@ from rebalance_monitor.assignors.streams.clients import Client
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, sorted_tasks
-from rebalance_monitor.streaming.core.streams.caught_up import Placed, Possible, Sums, lag_of
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
-from rebalance_monitor.streaming.core.streams.rounds import hosts_of, thread_difference
+from .caught_up import Placed, Possible, Sums, lag_of
+from .differences import hosts_of, thread_difference
+from .observed import ObservedRecord
 
 MOST_ORDERS = 720
 """Of one list of tasks; of a longer one not every order is tried."""

@@ -8,7 +8,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, 
 from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.streams.bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
+from .bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
 
 OWN_ASSIGNOR = "an assignor of the application's own"
 LEADER = looks("The leader's process computes the assignment: the group's page names it, with its host.")

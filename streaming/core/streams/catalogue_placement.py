@@ -4,8 +4,8 @@ from rebalance_monitor.streaming.core.incidents.confirming import rule_of_record
 from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
-from rebalance_monitor.streaming.core.streams.catalogue import LEADER, OWN_ASSIGNOR, RELEASES
+from .bugs import IGNORED_REJOINS
+from .catalogue import LEADER, OWN_ASSIGNOR, RELEASES
 
 _SETTINGS = looks("Compare `clusters[].streams` of the monitor's configuration with the leader's configuration.")
 _MOVING = "tasks are still on the move"

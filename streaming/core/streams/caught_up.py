@@ -31,8 +31,8 @@ from dataclasses import dataclass, replace
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
-from rebalance_monitor.streaming.core.streams.topology import key_of
+from .observed import ObservedRecord
+from .topology import key_of
 
 FAR = 1 << 40
 """Farther behind than any acceptable lag that is tried."""

@@ -15,9 +15,9 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of, source_of
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject
-from rebalance_monitor.streaming.core.streams.members import StreamsThread
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
-from rebalance_monitor.streaming.core.streams.state import Asked, StreamsState
+from .members import StreamsThread
+from .observed import ObservedRecord
+from .state import Asked, StreamsState
 
 
 def asked_by(record: ObservedRecord, ended_ms: int, shortest_ms: int) -> Asked:

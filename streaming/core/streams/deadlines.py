@@ -20,9 +20,9 @@ from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.streams.grading import Judged
-from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
+from .grading import Judged
+from .hypotheses import Remembered
+from .observed import ObservedRecord
 
 LEAST_INTERVAL_MS = 60_000
 """Kafka accepts no shorter `probing.rebalance.interval.ms`."""

@@ -11,7 +11,7 @@ from rebalance_monitor.assignors.streams.topology_text import (
     UnreadableTopology,
     parse_topology,
 )
-from rebalance_monitor.streaming.core.streams.topology import Key, Seen
+from .topology import Key, Seen
 
 
 @lru_cache(maxsize=64)

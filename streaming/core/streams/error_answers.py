@@ -20,8 +20,8 @@ from rebalance_monitor.assignors.streams.tasks import Release
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.streams.future import POOL
-from rebalance_monitor.streaming.core.streams.members import StreamsThread
+from .members import StreamsThread
+from .observed import POOL
 
 VERSION_PROBING = 2
 """Handed out up to 2.5; later leaders never do."""

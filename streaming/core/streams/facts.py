@@ -18,16 +18,15 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.streams.bugs import Bug
-from rebalance_monitor.streaming.core.streams.caught_up import sums_of
-from rebalance_monitor.streaming.core.streams.deadlines import WrongDeadline
-from rebalance_monitor.streaming.core.streams.described import store_names, stores_by_part
-from rebalance_monitor.streaming.core.streams.grading import Judged
-from rebalance_monitor.streaming.core.streams.hypotheses import releases
-from rebalance_monitor.streaming.core.streams.leftovers import Leftovers
-from rebalance_monitor.streaming.core.streams.members import StreamsThread
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
-from rebalance_monitor.streaming.core.streams.topology import Key, SubtopologySeen, key_of
+from .bugs import Bug
+from .caught_up import sums_of
+from .deadlines import WrongDeadline
+from .described import store_names, stores_by_part
+from .grading import Judged
+from .hypotheses import releases
+from .members import StreamsThread
+from .observed import ObservedRecord
+from .topology import Key, Leftovers, SubtopologySeen, key_of
 
 NAMED = 5
 """Tasks that a message names before it only counts them."""

@@ -32,36 +32,36 @@ from rebalance_monitor.streaming.core.model.results import (
 )
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
-from rebalance_monitor.streaming.core.streams.catalogue import PLUG_IN_FAILED, STREAMS_CONTESTED, STREAMS_UNDECODABLE
-from rebalance_monitor.streaming.core.streams.caught_up import INCREDIBLE
-from rebalance_monitor.streaming.core.streams.causes import asked_by, causes_of
-from rebalance_monitor.streaming.core.streams.deadlines import joined_at, with_deadline, wrong_deadline
-from rebalance_monitor.streaming.core.streams.described import misfit
-from rebalance_monitor.streaming.core.streams.facts import Facts
-from rebalance_monitor.streaming.core.streams.future import pooled
-from rebalance_monitor.streaming.core.streams.grading import Judged, not_judged
-from rebalance_monitor.streaming.core.streams.holdings import read_by
-from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
-from rebalance_monitor.streaming.core.streams.laws import RULES, examined
-from rebalance_monitor.streaming.core.streams.leftovers import Leftovers, leftovers, reported, restarted
-from rebalance_monitor.streaming.core.streams.members import UnreadableThread, later_version, thread_of, threads_of
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, existing, holds_of, observed
-from rebalance_monitor.streaming.core.streams.past import after
-from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns, name_of
-from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
-from rebalance_monitor.streaming.core.streams.sampled_ends import bounds_by_task, held_at_most, written_until_ms
-from rebalance_monitor.streaming.core.streams.source_changelogs import from_sources
-from rebalance_monitor.streaming.core.streams.state import StreamsState
-from rebalance_monitor.streaming.core.streams.topology import (
+from .catalogue import PLUG_IN_FAILED, STREAMS_CONTESTED, STREAMS_UNDECODABLE
+from .caught_up import INCREDIBLE
+from .causes import asked_by, causes_of
+from .deadlines import joined_at, with_deadline, wrong_deadline
+from .described import misfit
+from .facts import Facts
+from .grading import Judged, not_judged
+from .hypotheses import Remembered
+from .laws import RULES, examined
+from .members import UnreadableThread, later_version, thread_of, threads_of
+from .observed import ObservedRecord, existing, holds_of, observed, pooled
+from .past import after
+from .plug_ins import NO_PLUG_INS, PlugIns, name_of
+from .racks import known_racks
+from .sampled_ends import bounds_by_task, from_sources, held_at_most, written_until_ms
+from .state import StreamsState, read_by
+from .topology import (
+    Leftovers,
     cut,
     learnt,
+    leftovers,
     renumbered,
+    reported,
+    restarted,
     shrunk,
     tasks_of,
     without_state,
 )
-from rebalance_monitor.streaming.core.streams.verdict import judge, newest_known
-from rebalance_monitor.streaming.core.streams.views import viewed
+from .verdict import judge, newest_known
+from .views import viewed
 
 _OWN = frozenset(rule.code for rule in (*RULES, *OF_EVERY_GROUP))
 

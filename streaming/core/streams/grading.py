@@ -9,10 +9,10 @@ from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, Roles
-from rebalance_monitor.streaming.core.streams.places import Place, places_of
-from rebalance_monitor.streaming.core.streams.plug_ins import PlugInRun
-from rebalance_monitor.streaming.core.streams.rounds import Hypothesis
+from .differences import Place, places_of
+from .observed import ObservedRecord, Roles
+from .plug_ins import PlugInRun
+from .rounds import Hypothesis
 
 NOT_KNOWN = {
     "standbys": "num.standby.replicas",

@@ -10,8 +10,8 @@ from rebalance_monitor.assignors.java_order import sorted_names
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity
-from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
-from rebalance_monitor.streaming.core.streams.catalogue_placement import (
+from .bugs import IGNORED_REJOINS
+from .catalogue_placement import (
     BEHIND_ACTIVE,
     BEHIND_STANDBY,
     DEADLINE_CARRIER,
@@ -25,9 +25,9 @@ from rebalance_monitor.streaming.core.streams.catalogue_placement import (
     UNEVEN_TOTAL,
     UNSTICKY_THREAD,
 )
-from rebalance_monitor.streaming.core.streams.caught_up import Possible, lag_of, possible
-from rebalance_monitor.streaming.core.streams.facts import OK, Facts, StreamsLaw, Violations, found, listed
-from rebalance_monitor.streaming.core.streams.topology import key_of
+from .caught_up import Possible, lag_of, possible
+from .facts import OK, Facts, StreamsLaw, Violations, found, listed
+from .topology import key_of
 
 IMBALANCE = 0.2
 

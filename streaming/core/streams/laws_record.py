@@ -11,8 +11,8 @@ from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.members import SHUTDOWN_REQUESTED, host_info_of
 from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition, sorted_tasks
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.streams.bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
-from rebalance_monitor.streaming.core.streams.catalogue import (
+from .bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
+from .catalogue import (
     ACTIVE_AND_STANDBY,
     ERROR_ASSIGNMENT,
     HAND_OVER_UNTOLD,
@@ -27,22 +27,12 @@ from rebalance_monitor.streaming.core.streams.catalogue import (
     TWO_ACTIVES,
     VERSIONS,
 )
-from rebalance_monitor.streaming.core.streams.described import stores_by_part
-from rebalance_monitor.streaming.core.streams.error_answers import asking
-from rebalance_monitor.streaming.core.streams.facts import (
-    FIRST_WITH_NEXT,
-    NAMED,
-    OK,
-    Facts,
-    StreamsLaw,
-    Violations,
-    found,
-    listed,
-)
-from rebalance_monitor.streaming.core.streams.future import POOL
-from rebalance_monitor.streaming.core.streams.leftovers import is_left
-from rebalance_monitor.streaming.core.streams.members import StreamsThread, later_version
-from rebalance_monitor.streaming.core.streams.topology import FIRST_WITH_SUMS, key_of
+from .described import stores_by_part
+from .error_answers import asking
+from .facts import FIRST_WITH_NEXT, NAMED, OK, Facts, StreamsLaw, Violations, found, listed
+from .members import StreamsThread, later_version
+from .observed import POOL
+from .topology import FIRST_WITH_SUMS, is_left, key_of
 
 FIRST_WITH_HOSTS = 2
 

@@ -7,9 +7,9 @@ from math import ceil
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.model.results import Source
-from rebalance_monitor.streaming.core.streams.deadlines import ToldDeadline, with_told_deadline
-from rebalance_monitor.streaming.core.streams.facts import Facts
-from rebalance_monitor.streaming.core.streams.leftovers import is_left
+from .deadlines import ToldDeadline, with_told_deadline
+from .facts import Facts
+from .topology import is_left
 
 MOST_TURNS = 4
 """Places of a task that show it going back and forth: a, b, a, b."""

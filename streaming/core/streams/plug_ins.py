@@ -23,7 +23,7 @@ from rebalance_monitor.assignors.streams.task_assignor import (
     TaskAssignor,
 )
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
-from rebalance_monitor.streaming.core.streams.topology import Key
+from .topology import Key
 
 LAGS, RACKS, CHANGELOG_RACKS = "lags", "racks", "changelog racks"
 """What a plug-in may have looked at, beside the names of fields of `AssignmentConfigs`: lags, racks of the partitions

@@ -21,26 +21,15 @@ from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
-from rebalance_monitor.streaming.core.streams.grading import (
-    NOT_KNOWN,
-    Judged,
-    expected_of,
-    not_judged,
-)
-from rebalance_monitor.streaming.core.streams.hypotheses import Remembered, first_of, frames, stateful_sets
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
-from rebalance_monitor.streaming.core.streams.plug_ins import (
-    CHANGELOG_RACKS,
-    LAGS,
-    FailureKind,
-    PlugInFailed,
-    PlugInRun,
-    sentence_of,
-)
-from rebalance_monitor.streaming.core.streams.rack_modes import COSTS, STRATEGY, TAGS, shown_to_plug_in
-from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
-from rebalance_monitor.streaming.core.streams.search import Found, Missed, Search
-from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS
+from .differences import roles_of
+from .grading import NOT_KNOWN, Judged, expected_of, not_judged
+from .hypotheses import Remembered, first_of, frames, stateful_sets
+from .observed import ObservedRecord
+from .plug_ins import CHANGELOG_RACKS, LAGS, FailureKind, PlugInFailed, PlugInRun, sentence_of
+from .racks import COSTS, STRATEGY, TAGS, shown_to_plug_in
+from .rounds import Hypothesis
+from .search import Found, Missed, Search
+from .words import ON_END_OFFSETS
 
 MOST_FRAMES = 2_000
 """Most of them differ in what the plug-in does not look at, and cost no call."""

@@ -13,20 +13,20 @@ from uuid import UUID
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import era_of
-from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, MakeAssignor, prepare
+from rebalance_monitor.assignors.streams.leader import LeaderRound, MakeAssignor, prepare
 from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
-from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment, MemberSubscription
+from rebalance_monitor.assignors.streams.task_assignor import MemberSubscription
 from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
 from rebalance_monitor.assignors.streams.topics import ClusterView, ReplicaRacks
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
-from rebalance_monitor.streaming.core.streams.members import StreamsThread
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, Roles
-from rebalance_monitor.streaming.core.streams.plug_ins import PlugInRun
-from rebalance_monitor.streaming.core.streams.replica_racks import RackView
-from rebalance_monitor.streaming.core.streams.topology import Key, key_of
+from .members import StreamsThread
+from .observed import ObservedRecord
+from .plug_ins import PlugInRun
+from .racks import RackView
+from .topology import Key, key_of
 
 _STORE = "store of {}/{}"
 _CHANGELOG = "changelog of {}/{}"
@@ -186,77 +186,3 @@ def _member(thread: StreamsThread) -> GroupMember:
         rack=thread.wanted.rack,
         error=said.error,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How far an answer is from the record: tasks of single threads that differ, and where first."""
-
-    size: int = 0
-    first: str = ""
-
-
-def difference(record: ObservedRecord, answer: LeaderAnswer) -> Difference:
-    """Between the record and an answer, thread by thread: partitions with their tasks, copies with theirs, the kind of
-    the next rebalance, version, error; and the host maps, which are the same for all threads."""
-    size, first = 0, ""
-    for thread in record.threads:
-        given = answer.assignments.get(thread.id)
-        if given is None:
-            return Difference(1, f"{thread.id} is no member")
-        differs = thread_difference(thread, given)
-        size, first = size + differs.size, first or differs.first
-    hosts = hosts_of(answer.partitions_by_host), hosts_of(answer.standby_partitions_by_host)
-    for thread in record.threads[:1]:
-        told = hosts_of(thread.told.partitions_by_host()), hosts_of(thread.told.standby_partitions_by_host())
-        if thread.told.error == 0 and told != hosts:
-            size, first = size + 1, first or "the host maps differ from the computed ones"
-    return Difference(size, first)
-
-
-def thread_difference(thread: StreamsThread, given: MemberAssignment) -> Difference:
-    """Between what a thread was given and what it is given by an answer."""
-    tasks = frozenset(zip(given.partitions, given.active, strict=True)) ^ frozenset(thread.pairs)
-    copies = _copies(given.standby) ^ _copies(thread.standby)
-    other_time = thread.told.version >= FIRST_WITH_NEXT and (
-        _kind(given.next_rebalance_ms) != _kind(thread.told.next_rebalance_ms)
-    )
-    what = "other tasks" if tasks else "other standby tasks" if copies else "another time or version"
-    size = len(tasks) + len(copies) + other_time + head_differs(given, thread)
-    return Difference(size, f"{thread.id} was given {what} than any leader's computation gives it" if size else "")
-
-
-def _copies(standby: Mapping[TaskId, Sequence[TopicPartition]]) -> set[tuple[TaskId, frozenset[TopicPartition]]]:
-    return {(task, frozenset(partitions)) for task, partitions in standby.items()}
-
-
-def head_differs(given: MemberAssignment, thread: StreamsThread) -> int:
-    """How much of the versions and the error code in front of a thread's assignment differs."""
-    told = thread.told
-    versions = (given.version, given.commonly_supported) != (told.version, told.commonly_supported)
-    return versions + (given.error != told.error)
-
-
-def hosts_of(shown: Mapping[tuple[str, int], tuple[tuple[str | None, int], ...]]) -> dict[tuple[str, int], object]:
-    """A host map, whatever its order."""
-    return {host: frozenset(partitions) for host, partitions in shown.items()}
-
-
-def _kind(next_ms: int) -> int:
-    """At once, at some time, never."""
-    return 0 if next_ms == 0 else 2 if next_ms == (1 << 63) - 1 else 1
-
-
-def roles_of(record: ObservedRecord, answer: LeaderAnswer) -> Roles:
-    """What an answer that equals the record tells beyond it."""
-    warm_ups, transient, withheld = {}, {}, {}
-    shares = {name: share for client in answer.shares.values() for name, share in client.threads.items()}
-    warm = {name: frozenset(client.warm_ups) for client in answer.shares.values() for name in client.threads}
-    for thread in record.threads:
-        share = shares.get(thread.id)
-        if share is not None:
-            copies = frozenset(share.standby)
-            warm_ups[thread.id] = warm[thread.id] & copies
-            transient[thread.id] = frozenset(thread.standby) - copies
-            withheld[thread.id] = frozenset(share.active) - thread.active
-    return Roles(warm_ups=warm_ups, transient=transient, withheld=withheld)

@@ -13,9 +13,21 @@ nothing is known of that sub-topology.
 A member may report more than `most` only if its report is of another changelog (`held_at_most`). This can be, and is
 nobody's mistake, where samples saw a changelog made anew or cut; and a directory may still have a store that the text
 does not name any more.
+
+A sub-topology may have a source topic as changelog, instead of a topic of its own (`from_sources`). With
+`topology.optimization` a table that is read from a topic has no changelog: the topic itself is restored from. Its end
+offset is then the group's committed offset (streams.md 3.6.1), and a member may report more than that: it counts as a
+process that holds nothing.
+
+    Source: S (topics: [in])  -->  Processor: P (stores: [in-store])      app-in-store-changelog exists: no
+                                                                          it does not: `in` may be the changelog
+
+Where nobody samples topics, the text alone suggests it of a store that the DSL calls a table's. Without the text, a
+sub-topology has a changelog of its own if a sampled changelog of the application has as many partitions as the
+sub-topology has tasks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from itertools import chain, pairwise
 from operator import add
@@ -27,8 +39,8 @@ from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds, boun
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Waiting
-from rebalance_monitor.streaming.core.streams.described import store_names
-from rebalance_monitor.streaming.core.streams.topology import Key, Seen, key_of
+from .described import store_names, stores_read_directly
+from .topology import Key, Seen, key_of
 
 
 def changelogs_of(text: str | None, application: str) -> dict[Key, tuple[str, ...]]:
@@ -96,3 +108,22 @@ def asked_from_ms(body: GroupGeneration) -> int | None:
     """When the leader asked at the earliest, by the monitor's clock; None for a record that does not tell when the
     join phase ended."""
     return body.state_ms - SKEW_MS if body.state_ms > 0 else None
+
+
+def from_sources(topics: TopicHistory, text: str | None, application: str, seen: Seen) -> frozenset[Key]:
+    """Those sub-topologies, as far as the text and the samples of topics do not exclude it."""
+    if text is None:
+        counts = set(_changelog_counts(topics, application))
+        return frozenset(part.key for part in seen if topics.topics and len(part.tasks()) not in counts)
+    stores = stores_read_directly(text, tables=not topics.topics)
+    return frozenset(
+        part.key
+        for part in seen
+        if any(changelog_of(application, part.key, store) not in topics.topics for store in stores.get(part.key, ()))
+    )
+
+
+def _changelog_counts(topics: TopicHistory, application: str) -> Iterator[int]:
+    for name, changes in topics.topics.items():
+        if is_changelog(name, application):
+            yield from (len(change.content) for change in changes if change.content is not None)

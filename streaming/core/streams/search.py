@@ -28,31 +28,14 @@ from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
-from rebalance_monitor.streaming.core.streams.assumptions import (
-    NOTHING,
-    Assumptions,
-    Choice,
-    Worth,
-    hypothesis_of,
-)
-from rebalance_monitor.streaming.core.streams.by_process import ByProcess, Work, placed
-from rebalance_monitor.streaming.core.streams.caught_up import (
-    Possible,
-    below_sums,
-    firsts,
-    fits,
-    for_order,
-    possible,
-    sums_of,
-    within,
-)
-from rebalance_monitor.streaming.core.streams.hypotheses import Frame
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
-from rebalance_monitor.streaming.core.streams.partly_known import difference_but_copies, difference_by_process
-from rebalance_monitor.streaming.core.streams.places import Place, places_of
-from rebalance_monitor.streaming.core.streams.plug_ins import LAGS, PlugInRun
-from rebalance_monitor.streaming.core.streams.rounds import Difference, Hypothesis, RoundMaker, difference
-from rebalance_monitor.streaming.core.streams.topology import key_of
+from .by_process import ByProcess, Work, placed
+from .caught_up import Possible, below_sums, firsts, fits, for_order, possible, sums_of, within
+from .differences import Difference, Place, difference, difference_but_copies, difference_by_process, places_of
+from .hypotheses import NOTHING, Assumptions, Choice, Frame, Worth, hypothesis_of
+from .observed import ObservedRecord
+from .plug_ins import LAGS, PlugInRun
+from .rounds import Hypothesis, RoundMaker
+from .topology import key_of
 
 MOST_RUNS = 150
 CELLS = 60_000

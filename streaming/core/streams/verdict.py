@@ -21,30 +21,16 @@ from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.streams import error_answers, future, plugged_verdict, rack_modes
-from rebalance_monitor.streaming.core.streams.described import store_names
-from rebalance_monitor.streaming.core.streams.grading import (
-    NOT_KNOWN,
-    Judged,
-    expected_of,
-    not_judged,
-    unknown_settings,
-)
-from rebalance_monitor.streaming.core.streams.hypotheses import (
-    Remembered,
-    all_tags_tried,
-    assignors,
-    first_of,
-    frames,
-    possible_tags,
-    releases,
-    stateful_sets,
-)
-from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
-from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugInRun, PlugIns
-from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, roles_of
-from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Found, Missed, Search, runs_of
-from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS
+from . import error_answers, observed, plugged_verdict, racks
+from .described import store_names
+from .differences import roles_of
+from .grading import NOT_KNOWN, Judged, expected_of, not_judged, unknown_settings
+from .hypotheses import Remembered, all_tags_tried, assignors, first_of, frames, possible_tags, releases, stateful_sets
+from .observed import ObservedRecord
+from .plug_ins import NO_PLUG_INS, PlugInRun, PlugIns
+from .rounds import Hypothesis
+from .search import FEWEST_RUNS, Found, Missed, Search, runs_of
+from .words import ON_END_OFFSETS
 
 MOST_FRAMES = 300
 CANNOT_READ = "it is the answer of a leader that could not read the end offsets of changelogs"
@@ -63,7 +49,7 @@ def judge(
     """The verdict on one generation whose members can all be read. `floor`: the least end offset sum of each task by
     earlier records; `bounds`: between which it lay by samples, of some tasks. `plug_ins` run the application's own
     assignor."""
-    record = replace(record, threads=future.pooled(record.threads, newest_known(settings, record)))
+    record = replace(record, threads=observed.pooled(record.threads, newest_known(settings, record)))
     by_code = None if _undescribed(record) else error_answers.judged(record.threads, releases(settings, record))
     if by_code is not None:
         return Judged(verdict=by_code, certain=True)
@@ -72,12 +58,12 @@ def judge(
         return Judged(verdict=not_judged(*why))
     try:
         if settings.plug_in is not None:
-            if future.in_pool(record):
+            if observed.in_pool(record):
                 return Judged(verdict=not_judged(ReasonKind.CANNOT_RUN, _POOLED))
             plug_ins.begin(settings.plug_in)
             run = PlugInRun(settings.plug_in, plug_ins, store_names(settings.topology or ""))
             return plugged_verdict.judged(settings, record, at_ms, remembered, floor, run, bounds)
-        if future.in_pool(record):
+        if observed.in_pool(record):
             return _with_pool(settings, record, at_ms, remembered, floor)
         return _judged(settings, record, at_ms, remembered, floor, bounds=bounds)
     except LeaderFailed as failed:
@@ -93,12 +79,13 @@ def _with_pool(
     settings: StreamsSettings, record: ObservedRecord, at_ms: int, remembered: Remembered, floor: Mapping[TaskId, int]
 ) -> Judged:
     """The first place of the pool among the processes that gives the record's answer."""
-    places = future.places(record.processes())
+    places = observed.pool_places(record.processes())
     if FEWEST_RUNS * len(places) > runs_of(record):
         text = f"{_POOLED}: among {len(places)} places there are more possibilities than are tried"
         return Judged(verdict=not_judged(ReasonKind.TOO_MANY_POSSIBILITIES, text))
     tried = [
-        _judged(settings, future.named(record, place), at_ms, remembered, floor, parts=len(places)) for place in places
+        _judged(settings, observed.with_pool(record, place), at_ms, remembered, floor, parts=len(places))
+        for place in places
     ]
     fits = next((each for each in tried if each.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)), None)
     if fits is not None:
@@ -127,8 +114,8 @@ def _judged(
     """The verdict by all that can be tried, with one of so many `parts` of the runs that a record may cost."""
     missed: Missed | None = None
     concludes = _open(settings, record, remembered) is None
-    for modes in rack_modes.tried(settings, record):
-        weight = rack_modes.weight(modes)
+    for modes in racks.tried(settings, record):
+        weight = racks.weight(modes)
         tried, whole = first_of(frames(settings, record, remembered, modes=modes), MOST_FRAMES)
         if not tried:
             continue
@@ -234,9 +221,9 @@ def _open(settings: StreamsSettings, record: ObservedRecord, remembered: Remembe
     record's answer is wrong."""
     if not any(era_of(release).high_availability for release in releases(settings, record)):
         return not_judged(ReasonKind.CANNOT_RUN, "what leaders up to 2.5 answer is not known exactly")
-    racks = rack_modes.missing(settings, record, releases(settings, record))
-    if racks is not None:
-        return not_judged(racks.kind, racks.text)
+    unknown = racks.missing(settings, record, releases(settings, record))
+    if unknown is not None:
+        return not_judged(unknown.kind, unknown.text)
     if settings.assignor is None and not remembered.built_in:
         text = "none of Kafka's own assignors gives this answer: the application may have a task.assignor.class"
         return not_judged(ReasonKind.ASSIGNOR_UNKNOWN, text)
@@ -296,11 +283,11 @@ def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, se
     others = [_with_tags(hypothesis, other) for other in possible_tags(settings, record) if other != tags]
     if not all(map(search.gives, others)) or not all_tags_tried(settings, record):
         listed = ",".join(tags) or "empty"
-        text = f"settings that are not known give this answer with these values: {rack_modes.TAGS} {listed}"
+        text = f"settings that are not known give this answer with these values: {racks.TAGS} {listed}"
         return Reason(ReasonKind.UNKNOWN_SETTINGS, text)
-    racks = rack_modes.rests_on(settings, record, hypothesis.release, hypothesis.assignor, hypothesis.configs)
-    if racks is not None:
-        return racks
+    rests_on = racks.rests_on(settings, record, hypothesis.release, hypothesis.assignor, hypothesis.configs)
+    if rests_on is not None:
+        return rests_on
     if hypothesis.copies_unsure:
         text = "the public sticky assignor places copies by memory address; all else is as it gives it"
         return Reason(ReasonKind.EQUAL_CHOICE, text)

@@ -18,9 +18,9 @@ what has caught up.
 from math import ceil
 
 from rebalance_monitor.streaming.core.model.streams_detail import Balance, StreamsDetail, StreamsProgress
-from rebalance_monitor.streaming.core.streams.facts import Facts
-from rebalance_monitor.streaming.core.streams.observed import detail_of
-from rebalance_monitor.streaming.core.streams.past import Past
+from .facts import Facts
+from .observed import detail_of
+from .past import Past
 
 
 def viewed(facts: Facts, past: Past, at_ms: int) -> StreamsDetail:

@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Certainty, GroupProgress, MemberLag, Severity
-from rebalance_monitor.streaming.core.streams.holdings import read_by
+from rebalance_monitor.streaming.core.streams.state import read_by
 from tests.streaming.core.rules.builders import Story, incidents
 from tests.streaming.core.rules.cases_progress import EVERY_MS, LAGS, LONG_MS, STANDS, far, polled, steady, still
 from tests.streaming.core.rules.streams import Thread, group, record

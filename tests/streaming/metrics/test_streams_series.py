@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Generation, Result
 from rebalance_monitor.streaming.core.replay import replay
-from rebalance_monitor.streaming.core.streams.counted import counted_tasks
+from rebalance_monitor.streaming.core.streams.words import counted_tasks
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, generation

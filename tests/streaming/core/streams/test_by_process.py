@@ -17,10 +17,11 @@ from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.streams_settings import HIGH_AVAILABILITY, StreamsSettings
 from rebalance_monitor.streaming.core.streams.by_process import ByProcess, Decision, Work
 from rebalance_monitor.streaming.core.streams.caught_up import Possible, possible, sums_of
+from rebalance_monitor.streaming.core.streams.differences import difference
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, threads_of
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, observed
-from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, RoundMaker, difference
+from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, RoundMaker
 from rebalance_monitor.streaming.core.streams.search import WORK_FOR_NOTHING
 from rebalance_monitor.streaming.core.streams.topology import Seen, key_of, learnt
 from rebalance_monitor.streaming.core.streams.verdict import judge

@@ -7,8 +7,8 @@ import pytest
 
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade, Incident, Severity
-from rebalance_monitor.streaming.core.streams.leftovers import leftovers, restarted
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
+from rebalance_monitor.streaming.core.streams.topology import leftovers, restarted
 from tests.streaming.core.rules.builders import generations
 from tests.streaming.core.streams.simulated import Life, Part, Truth
 

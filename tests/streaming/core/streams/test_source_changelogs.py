@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.core.streams.caught_up import INCREDIBLE, lag_of, possible
-from rebalance_monitor.streaming.core.streams.source_changelogs import from_sources
+from rebalance_monitor.streaming.core.streams.sampled_ends import from_sources
 from rebalance_monitor.streaming.core.streams.topology import SubtopologySeen
 from tests.streaming.core.rules.builders import generations
 from tests.streaming.core.rules.cases_streams_record import KNOWN
