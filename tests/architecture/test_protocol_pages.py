@@ -16,7 +16,7 @@ PROTOCOL = Path(__file__).parents[2] / "docs" / "protocol"
 PAGES = {
     "CONNECT": "connect.md",
     "CONSUMER": "consumer.md",
-    "STREAMS": "streams.md",
+    "STREAMS": "streams-laws.md",
     "EPOCHS": "coordinator-log.md",
     "SHARE": "coordinator-log.md",
     "GROUP": "coordinator-log.md",

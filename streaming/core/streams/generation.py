@@ -45,7 +45,7 @@ from .members import UnreadableThread, later_version, thread_of, threads_of
 from .observed import ObservedRecord, existing, holds_of, observed, pooled
 from .past import after
 from .plug_ins import NO_PLUG_INS, PlugIns, name_of
-from .racks import known_racks
+from .replica_racks import known_racks
 from .sampled_ends import bounds_by_task, from_sources, held_at_most, written_until_ms
 from .state import StreamsState, read_by
 from .topology import (

@@ -21,7 +21,8 @@ from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, Stre
 from .caught_up import Possible, Sums
 from .described import stores_by_part
 from .observed import ObservedRecord
-from .racks import PLAIN, RackMode, RackView
+from .rack_modes import PLAIN, RackMode
+from .replica_racks import RackView
 from .rounds import Hypothesis
 from .topology import Key, key_of
 

@@ -30,7 +30,7 @@ from rebalance_monitor.streaming.core.model.streams_detail import (
     ThreadTasks,
 )
 from .members import StreamsThread
-from .racks import NO_RACKS, KnownRacks
+from .replica_racks import NO_RACKS, KnownRacks
 from .topology import Key, Seen, SubtopologySeen, key_of, tasks_of
 
 

@@ -26,7 +26,7 @@ from .grading import NOT_KNOWN, Judged, expected_of, not_judged
 from .hypotheses import Remembered, first_of, frames, stateful_sets
 from .observed import ObservedRecord
 from .plug_ins import CHANGELOG_RACKS, LAGS, FailureKind, PlugInFailed, PlugInRun, sentence_of
-from .racks import COSTS, STRATEGY, TAGS, shown_to_plug_in
+from .rack_modes import COSTS, STRATEGY, TAGS, shown_to_plug_in
 from .rounds import Hypothesis
 from .search import Found, Missed, Search
 from .words import ON_END_OFFSETS

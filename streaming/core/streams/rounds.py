@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from .members import StreamsThread
 from .observed import ObservedRecord
 from .plug_ins import PlugInRun
-from .racks import RackView
+from .replica_racks import RackView
 from .topology import Key, key_of
 
 _STORE = "store of {}/{}"

@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from . import error_answers, observed, plugged_verdict, racks
+from . import error_answers, observed, plugged_verdict, rack_modes
 from .described import store_names
 from .differences import roles_of
 from .grading import NOT_KNOWN, Judged, expected_of, not_judged, unknown_settings
@@ -114,8 +114,8 @@ def _judged(
     """The verdict by all that can be tried, with one of so many `parts` of the runs that a record may cost."""
     missed: Missed | None = None
     concludes = _open(settings, record, remembered) is None
-    for modes in racks.tried(settings, record):
-        weight = racks.weight(modes)
+    for modes in rack_modes.tried(settings, record):
+        weight = rack_modes.weight(modes)
         tried, whole = first_of(frames(settings, record, remembered, modes=modes), MOST_FRAMES)
         if not tried:
             continue
@@ -221,7 +221,7 @@ def _open(settings: StreamsSettings, record: ObservedRecord, remembered: Remembe
     record's answer is wrong."""
     if not any(era_of(release).high_availability for release in releases(settings, record)):
         return not_judged(ReasonKind.CANNOT_RUN, "what leaders up to 2.5 answer is not known exactly")
-    unknown = racks.missing(settings, record, releases(settings, record))
+    unknown = rack_modes.missing(settings, record, releases(settings, record))
     if unknown is not None:
         return not_judged(unknown.kind, unknown.text)
     if settings.assignor is None and not remembered.built_in:
@@ -283,9 +283,9 @@ def _unknown(settings: StreamsSettings, record: ObservedRecord, found: Found, se
     others = [_with_tags(hypothesis, other) for other in possible_tags(settings, record) if other != tags]
     if not all(map(search.gives, others)) or not all_tags_tried(settings, record):
         listed = ",".join(tags) or "empty"
-        text = f"settings that are not known give this answer with these values: {racks.TAGS} {listed}"
+        text = f"settings that are not known give this answer with these values: {rack_modes.TAGS} {listed}"
         return Reason(ReasonKind.UNKNOWN_SETTINGS, text)
-    rests_on = racks.rests_on(settings, record, hypothesis.release, hypothesis.assignor, hypothesis.configs)
+    rests_on = rack_modes.rests_on(settings, record, hypothesis.release, hypothesis.assignor, hypothesis.configs)
     if rests_on is not None:
         return rests_on
     if hypothesis.copies_unsure:

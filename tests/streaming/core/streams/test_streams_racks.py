@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.core.streams.generation import _floor
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered
 from rebalance_monitor.streaming.core.streams.members import UnreadableThread, threads_of
 from rebalance_monitor.streaming.core.streams.observed import observed
-from rebalance_monitor.streaming.core.streams.racks import known_racks
+from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
 from rebalance_monitor.streaming.core.streams.verdict import judge
 from tests.streaming.core.rules.builders import GROUP, START_MS, generations
