@@ -9,8 +9,8 @@ from rebalance_monitor.streaming.cli.outline import visible
 from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.kafka import KafkaSection
-from rebalance_monitor.streaming.config.runnable import lacking
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
+from rebalance_monitor.streaming.config.settings import lacking
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 
 UNCHECKED = "the properties of clusters[].client are not checked: the package confluent-kafka is not installed"

@@ -2,7 +2,6 @@
 
 import getpass
 import os
-import re
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -20,13 +19,12 @@ from rebalance_monitor.streaming.cli.opening import need, settings_from
 from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.cli.terminal import Terminal
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.sections import seconds
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
 
 if TYPE_CHECKING:
     from rebalance_monitor.streaming.store.database import Connection
     from rebalance_monitor.streaming.store.maintenance import Stored
-
-_UNIT_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,9 +103,10 @@ def end(config: str | None, window_id: str) -> int:
 
 def duration_ms(text: str) -> int:
     """2h, 90m, 1d12h: whole numbers with s, m, h or d."""
-    if not re.fullmatch(r"(\d{1,9}[smhd])+", text):
-        raise InputError(f"--for {text!r} is no time; write 90m, 2h or 1d12h")
-    return sum(int(number) * _UNIT_MS[unit] for number, unit in re.findall(r"(\d+)([smhd])", text))
+    try:
+        return seconds(text) * 1_000
+    except ValueError:
+        raise InputError(f"--for {text!r} is no time; write 90m, 2h or 1d12h") from None
 
 
 def moment_ms(text: str) -> int:

@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.cli.json_lines import log_to_stderr
 from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings_from, source
 from rebalance_monitor.streaming.cli.version import package_version
 from rebalance_monitor.streaming.config import Settings
-from rebalance_monitor.streaming.config.runnable import lacking
+from rebalance_monitor.streaming.config.settings import lacking
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost

@@ -1,7 +1,7 @@
 """The configuration: one file per concern, read by `load`. Frozen once loaded; secrets never print."""
 
-from rebalance_monitor.streaming.config.errors import ConfigError
-from rebalance_monitor.streaming.config.loading import load
-from rebalance_monitor.streaming.config.settings import Settings
+from .loading import load
+from .section import ConfigError
+from .settings import Settings
 
 __all__ = ["ConfigError", "Settings", "load"]

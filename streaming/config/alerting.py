@@ -8,9 +8,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from rebalance_monitor.streaming.config.kafka import KafkaSection
-from rebalance_monitor.streaming.config.owners import DampingByRule
-from rebalance_monitor.streaming.config.section import LONGEST_MS, FromText, HttpUrl, Milliseconds, Section, is_http_url
+from .kafka import KafkaSection
+from .owners import DampingByRule
+from .section import LONGEST_MS, FromText, HttpUrl, Milliseconds, Section, is_http_url
 
 # Alertmanager resolves an alert by itself at endsAt, so what was pushed must outlive a restart of the monitor.
 OUTLIVES_MS = 900_000

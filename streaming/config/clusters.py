@@ -5,16 +5,6 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rebalance_monitor.assignors.streams.eras import release_of
-from rebalance_monitor.streaming.config.kafka import KafkaSection, TopicName
-from rebalance_monitor.streaming.config.plug_ins import PlugInSection
-from rebalance_monitor.streaming.config.section import (
-    LONGEST_MS,
-    FromText,
-    Milliseconds,
-    ReleaseText,
-    Section,
-    no_boolean,
-)
 from rebalance_monitor.streaming.core.connect.topics import guessed_config_topic, guessed_status_topic
 from rebalance_monitor.streaming.core.model.settings import (
     REBALANCE_TIMEOUT_MS,
@@ -27,6 +17,9 @@ from rebalance_monitor.streaming.core.model.settings import (
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import topology_error
 from rebalance_monitor.streaming.core.streams.hypotheses import FIRST_WITH_PLUG_INS
+from .kafka import KafkaSection, TopicName
+from .plug_ins import PlugInSection
+from .section import LONGEST_MS, FromText, Milliseconds, ReleaseText, Section, no_boolean
 
 LOG: Literal["log"] = "log"
 POLL: Literal["poll"] = "poll"
@@ -79,15 +72,11 @@ class ConnectSection(Section):
 
     def core(self, group: str) -> ConnectSettings:
         """What the fold needs. Topics that are not named follow Connect's naming convention, marked as a guess."""
-        return ConnectSettings(
+        return self.core_value(
+            ConnectSettings,
             config_topic=self.config_topic or guessed_config_topic(group),
             status_topic=self.status_topic or guessed_status_topic(group),
             guessed_topics=self.config_topic is None or self.status_topic is None,
-            max_delay_ms=self.max_delay_ms,
-            max_delay_ms_by_worker=dict(self.max_delay_ms_by_worker),
-            release=self.release,
-            java_version=self.java_version,
-            placements=dict(self.placements),
         )
 
 
@@ -130,21 +119,7 @@ class StreamsSection(Section):
 
     def core(self) -> StreamsSettings:
         """What the fold needs."""
-        return StreamsSettings(
-            release=self.release,
-            java_version=self.java_version,
-            assignor=self.assignor,
-            standbys=self.standbys,
-            warm_ups=self.warm_ups,
-            acceptable_lag=self.acceptable_lag,
-            probing_interval_ms=self.probing_interval_ms,
-            rack_strategy=self.rack_strategy,
-            rack_traffic_cost=self.rack_traffic_cost,
-            rack_non_overlap_cost=self.rack_non_overlap_cost,
-            rack_tags=self.rack_tags,
-            topology=self.topology,
-            plug_in=None if self.plug_in is None else self.plug_in.core(),
-        )
+        return self.core_value(StreamsSettings, plug_in=None if self.plug_in is None else self.plug_in.core())
 
 
 def _printable(name: str) -> str:
@@ -167,13 +142,9 @@ class ClusterSection(KafkaSection):
 
     def core(self) -> ClusterSettings:
         """This cluster as the fold sees it, before the sections that hold for all clusters have their say."""
-        return ClusterSettings(
-            name=self.name,
+        return self.core_value(
+            ClusterSettings,
             polled=self.source == POLL,
             connect={group: section.core(group) for group, section in self.connect.items()},
-            client_libraries=dict(self.client_libraries),
-            own_assignors=dict(self.own_assignors),
             streams={group: section.core() for group, section in self.streams.items()},
-            session_timeout_ms=self.session_timeout_ms,
-            rebalance_timeout_ms=self.rebalance_timeout_ms,
         )

@@ -5,14 +5,14 @@ A variable `REBALANCE_MONITOR__DATABASE__DSN` sets the key `database.dsn`; `REBA
 in a name. Lists and mappings may be given whole, as JSON.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from rebalance_monitor.streaming.config.errors import ConfigError
-from rebalance_monitor.streaming.config.settings import Settings
+from .section import ConfigError, Section
+from .settings import Settings
 
 PREFIX = "REBALANCE_MONITOR__"
 Path = tuple[str | int, ...]
@@ -104,3 +104,21 @@ def _plain(kind: Any) -> Any:
     while get_origin(kind) in (Annotated, Union, UnionType):
         kind = next(one for one in get_args(kind) if one is not type(None))
     return kind
+
+
+def known_keys(place: Sequence[str | int]) -> list[str]:
+    """The keys that may stand there. Positions in lists and names that the user chose are passed over."""
+    sections: list[type[Section]] = [Settings]
+    for part in place:
+        fields = [section.model_fields[part] for section in sections if part in section.model_fields]
+        if fields:
+            sections = [found for field in fields for found in _sections(field.annotation)]
+    return sorted({key for section in sections for key in section.model_fields})
+
+
+def _sections(annotation: Any) -> Iterator[type[Section]]:
+    """Every section that a value of this type may hold."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _sections(inner)

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from rebalance_monitor.streaming.config.client_properties import checked, in_clear
-from rebalance_monitor.streaming.config.section import HIGHEST_PORT, FromText, Section, shaped
 from rebalance_monitor.streaming.core.model.topic_names import why_illegal
+from .client_properties import checked, in_clear
+from .section import HIGHEST_PORT, FromText, Section, shaped
 
 
 def _is_topic(name: str) -> str:

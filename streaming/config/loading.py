@@ -7,11 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from rebalance_monitor.streaming.config import yaml_file
-from rebalance_monitor.streaming.config.environment import dotted, overlay
-from rebalance_monitor.streaming.config.errors import ConfigError
-from rebalance_monitor.streaming.config.known_keys import known_keys
-from rebalance_monitor.streaming.config.settings import Settings
+from . import yaml_file
+from .environment import dotted, known_keys, overlay
+from .section import ConfigError
+from .settings import Settings
 
 _MOMENT = "must be a moment with its offset to UTC, such as 2026-01-10T20:00:00Z"
 # What the validator calls a kind of mistake -> what is wrong, in words for people who know no Python.

@@ -5,8 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
-from rebalance_monitor.streaming.config.section import Pattern, Section
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
+from .section import Pattern, Section
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -29,14 +29,7 @@ class MaintenanceSection(Section):
         return self
 
     def core(self) -> Maintenance:
-        return Maintenance(
-            cluster=self.cluster,
-            groups=self.groups,
-            owner=self.owner,
-            reason=self.reason,
-            from_ms=_ms(self.begins),
-            until_ms=_ms(self.ends),
-        )
+        return self.core_value(Maintenance, from_ms=_ms(self.begins), until_ms=_ms(self.ends))
 
 
 def _ms(moment: datetime) -> int:

@@ -5,8 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from rebalance_monitor.streaming.config.section import FromText, Pattern, Section
 from rebalance_monitor.streaming.core.metrics import CLUSTER, label_problem
+from .section import FromText, Pattern, Section
 
 THROW_AWAY = (
     "console-consumer-*",

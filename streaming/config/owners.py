@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from rebalance_monitor.streaming.config.section import LONGEST_MS, FromText, Pattern, Section
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
 from rebalance_monitor.streaming.core.model.settings import Damping, Owner
+from .section import AnyMilliseconds, FromText, Pattern, Section
 
 _NAMES = {name for rule in RULES for name in (rule.code, rule.title)}
 
@@ -24,8 +24,8 @@ RuleName = Annotated[str, AfterValidator(_known_rule)]
 class DampingSection(Section):
     """How long a finding must last before people are told, and how long after its end they still are."""
 
-    for_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
-    keep_firing_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
+    for_ms: AnyMilliseconds | None = None
+    keep_firing_ms: AnyMilliseconds | None = None
 
     def core(self) -> Damping:
         return Damping(self.for_ms, self.keep_firing_ms)
@@ -43,18 +43,9 @@ class OwnerSection(Section):
     alerts: Annotated[dict[RuleName, AlertSeverity], FromText] = Field(default_factory=dict)
     connectors: Annotated[dict[Pattern, dict[RuleName, AlertSeverity]], FromText] = Field(default_factory=dict)
     damping: DampingByRule = Field(default_factory=dict)
-    session_timeout_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
-    silent_member_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
-    rebalance_timeout_ms: Annotated[int, Field(ge=0, le=LONGEST_MS)] | None = None
+    session_timeout_ms: AnyMilliseconds | None = None
+    silent_member_ms: AnyMilliseconds | None = None
+    rebalance_timeout_ms: AnyMilliseconds | None = None
 
     def core(self) -> Owner:
-        return Owner(
-            groups=self.groups,
-            team=self.team,
-            alerts=dict(self.alerts),
-            connectors={name: dict(one) for name, one in self.connectors.items()},
-            damping={name: one.core() for name, one in self.damping.items()},
-            session_timeout_ms=self.session_timeout_ms,
-            silent_member_ms=self.silent_member_ms,
-            rebalance_timeout_ms=self.rebalance_timeout_ms,
-        )
+        return self.core_value(Owner, damping={name: one.core() for name, one in self.damping.items()})

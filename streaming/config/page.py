@@ -4,8 +4,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from rebalance_monitor.streaming.config.http import reached_at
-from rebalance_monitor.streaming.config.section import FromText, HostName, HttpUrl, Pattern, Port, Section
+from .section import FromText, HostName, HttpUrl, Pattern, Port, Section
+from .sections import reached_at
 
 SHORTEST_TOKEN = 16
 

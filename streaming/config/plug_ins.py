@@ -4,13 +4,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, field_serializer
 
-from rebalance_monitor.streaming.config.section import FromText, Section
 from rebalance_monitor.streaming.core.model.streams_settings import (
     PLUG_IN_BUDGET_MS,
     PLUG_IN_MEMORY_MIB,
     PlugIn,
     Scalar,
 )
+from .section import FromText, Section
 
 MASK = "**********"
 LONGEST_BUDGET_MS = 30_000
@@ -51,10 +51,4 @@ class PlugInSection(Section):
 
     def core(self) -> PlugIn:
         """What the fold needs."""
-        return PlugIn(
-            name=self.name,
-            path=self.path,
-            configs=tuple(sorted(self.configs.items())),
-            budget_ms=self.budget_ms,
-            memory_mib=self.memory_mib,
-        )
+        return self.core_value(PlugIn, configs=tuple(sorted(self.configs.items())))

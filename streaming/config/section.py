@@ -1,8 +1,9 @@
-"""The base of every section, and the few value types that sections share."""
+"""The base of every section, the few value types that sections share, and what a wrong one raises."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Annotated, Any, TypeVar, get_args
 from unicodedata import category
 from urllib.parse import urlsplit
@@ -50,6 +51,11 @@ class Section(BaseModel):
             if any(category(letter) in ("Cc", "Cs") and letter not in "\n\r\t" for letter in text):
                 raise ValueError("must hold no control characters and no halves of letters")
         return value
+
+    def core_value(self, kind: type[T], **others: Any) -> T:
+        """A dataclass of the core: what this section has under the names of its fields, and what others say."""
+        names = [one.name for one in fields(kind) if one.name in type(self).model_fields]  # type: ignore[arg-type]
+        return kind(**{**{name: getattr(self, name) for name in names}, **others})
 
 
 def _plain(kind: Any) -> Any:
@@ -124,6 +130,8 @@ FromText = BeforeValidator(_from_text)
 LONGEST_MS = 366 * 86_400_000
 """No time that is configured is longer than a year: what is longer is a slip of the pen, and may not fit a column."""
 Milliseconds = Annotated[int, Field(gt=0, le=LONGEST_MS)]
+AnyMilliseconds = Annotated[int, Field(ge=0, le=LONGEST_MS)]
+"""0 too."""
 Pattern = Annotated[str, Field(min_length=1)]
 """With * and ? as in file names."""
 HIGHEST_PORT = 65_535
@@ -132,3 +140,7 @@ HttpUrl = Annotated[str, AfterValidator(_http_url), PlainSerializer(_without_log
 """Not shown: a user and a password in it."""
 HostName = Annotated[str, shaped(HOST, "the name or address of a host, such as 127.0.0.1")]
 ReleaseText = Annotated[str, shaped(r"\d+\.\d+(\.\d+)*", "a release such as 3.9.1")]
+
+
+class ConfigError(Exception):
+    """The configuration can't be used. The text says where, what is wrong and what to do; one problem a line."""

@@ -1,4 +1,4 @@
-"""The whole configuration, one attribute per section."""
+"""The whole configuration, one attribute per section, and what `run` needs of it."""
 
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -6,24 +6,27 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from rebalance_monitor.streaming.config.alerting import AlertingSection
-from rebalance_monitor.streaming.config.audit import AuditSection
-from rebalance_monitor.streaming.config.client_properties import in_clear
-from rebalance_monitor.streaming.config.clusters import ClusterSection
-from rebalance_monitor.streaming.config.database import DatabaseSection
-from rebalance_monitor.streaming.config.gap import GapSection
-from rebalance_monitor.streaming.config.http import HttpSection
-from rebalance_monitor.streaming.config.judge import JudgeSection
-from rebalance_monitor.streaming.config.maintenance import MaintenanceSection
-from rebalance_monitor.streaming.config.metrics import MetricsSection
-from rebalance_monitor.streaming.config.owners import OwnerSection
-from rebalance_monitor.streaming.config.page import PageSection
-from rebalance_monitor.streaming.config.polling import PollingSection
-from rebalance_monitor.streaming.config.ready import ReadySection
-from rebalance_monitor.streaming.config.section import FromText, Section
-from rebalance_monitor.streaming.config.source import SourceSection
-from rebalance_monitor.streaming.config.spark import SparkSection
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from .alerting import AlertingSection
+from .client_properties import in_clear
+from .clusters import ClusterSection
+from .maintenance import MaintenanceSection
+from .metrics import MetricsSection
+from .owners import OwnerSection
+from .page import PageSection
+from .section import FromText, Section
+from .sections import (
+    EXAMPLE,
+    AuditSection,
+    DatabaseSection,
+    GapSection,
+    HttpSection,
+    JudgeSection,
+    PollingSection,
+    ReadySection,
+    SourceSection,
+    SparkSection,
+)
 
 # Properties of librdkafka that say who a client is.
 PRINCIPALS = ("sasl.username", "ssl.certificate.location", "ssl.keystore.location", "sasl.oauthbearer.client.id")
@@ -82,15 +85,24 @@ class Settings(Section):
             cluster.name: replace(
                 cluster.core(),
                 judge_wait_ms=self.judge.wait_ms,
-                status_lag_ms=self.judge.status_lag_ms,
-                settle_ms=self.judge.settle_ms,
-                start_wait_ms=self.judge.start_wait_ms,
-                restart_loop_changes=self.judge.restart_loop_changes,
-                restart_loop_ms=self.judge.restart_loop_ms,
-                crash_loop_returns=self.judge.crash_loop_returns,
-                crash_loop_ms=self.judge.crash_loop_ms,
+                **self.judge.model_dump(exclude={"wait_ms"}),
                 damping=damping,
                 owners=tuple(one.core() for one in self.owners if fnmatchcase(cluster.name, one.cluster)),
             )
             for cluster in self.clusters
         }
+
+
+def lacking(settings: Settings) -> list[str]:
+    """One sentence for each reason why `run` would refuse these settings; empty where it would start."""
+    problems = []
+    if not settings.clusters:
+        problems.append("clusters is empty, so there is nothing to watch; list at least one cluster")
+    if len(settings.clusters) > 1:
+        problems.append(
+            f"clusters lists {len(settings.clusters)} clusters, one job watches exactly one; "
+            "run one job per cluster, each with its own database"
+        )
+    if settings.database.dsn is None:
+        problems.append(f"database.dsn is missing; {EXAMPLE}")
+    return problems

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from rebalance_monitor.streaming.config.errors import ConfigError
+from .section import ConfigError
 
 
 class _Unique(yaml.SafeLoader):

@@ -5,7 +5,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
-from rebalance_monitor.streaming.config.polling import PollingSection
+from rebalance_monitor.streaming.config.sections import PollingSection
 from rebalance_monitor.streaming.polling.asking import KafkaTopics
 from rebalance_monitor.streaming.polling.asking_progress import KafkaProgress
 from rebalance_monitor.streaming.polling.asking_snapshots import KafkaSnapshots

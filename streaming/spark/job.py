@@ -353,7 +353,7 @@ def run_job(
     fold: FoldGroup = fold_group,
 ) -> None:
     """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun;
-    ValueError where another number of clusters is configured (`streaming.config.runnable` refuses that first).
+    ValueError where another number of clusters is configured (`streaming.config.settings` refuses that first).
 
     `claimed` is called with the writer epoch as soon as this job has it, before the first batch.
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rebalance_monitor.streaming.config.spark import SparkSection
+from rebalance_monitor.streaming.config.sections import SparkSection
 from rebalance_monitor.streaming.spark.java import java_home
 from rebalance_monitor.streaming.spark.saying import said_elsewhere
 

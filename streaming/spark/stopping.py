@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from rebalance_monitor.streaming.config.spark import SparkSection
+from rebalance_monitor.streaming.config.sections import SparkSection
 from rebalance_monitor.streaming.spark.session import jvm_started, kill_jvm, start_session
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_monitor.streaming.config.spark import SparkSection
+from rebalance_monitor.streaming.config.sections import SparkSection
 from tests.integration.watched import Watched, own_lab
 
 
