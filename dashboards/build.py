@@ -9,16 +9,16 @@ from typing import Any
 import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
-from rebalance_monitor.dashboards import tables
-from rebalance_monitor.dashboards.alerts import prometheus_rule, rule_file
-from rebalance_monitor.dashboards.cluster_label import renamed_dashboard
-from rebalance_monitor.dashboards.frames import rebalances
-from rebalance_monitor.dashboards.incident_alerts import OF_THE_MONITOR
-from rebalance_monitor.dashboards.published import published
-from rebalance_monitor.dashboards.runbooks import pages
-from rebalance_monitor.dashboards.shelf import SHELF
 from rebalance_monitor.streaming.core.metrics import CLUSTER, label_problem
 from rebalance_monitor.streaming.core.runbooks import Addresses
+from . import tables
+from .alerts import prometheus_rule, rule_file
+from .cluster_label import renamed_dashboard
+from .frames import rebalances
+from .incident_alerts import OF_THE_MONITOR
+from .published import published
+from .runbooks import pages
+from .shelf import SHELF
 
 GENERATED = Path(__file__).parent / "generated"
 DOCS = Path(__file__).resolve().parents[1] / "docs"  # the folder is imported through a link

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from rebalance_monitor.dashboards import queries, shared, tables
-from rebalance_monitor.dashboards.frames import assembled, frame, label_values
-from rebalance_monitor.dashboards.panels import Panel, graph, matrix, number, rows, sql_graph
-from rebalance_monitor.dashboards.places import CONNECT as HERE
-from rebalance_monitor.dashboards.queries import ONE_GROUP
 from rebalance_monitor.streaming.core import connect_metrics
+from . import queries, shared, tables
+from .frames import assembled, frame, label_values
+from .panels import Panel, graph, matrix, number, rows, sql_graph
+from .places import CONNECT as HERE
+from .queries import ONE_GROUP
 
 CELLS = {
     "runs": "green",

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from rebalance_monitor.dashboards import queries, shared, tables
-from rebalance_monitor.dashboards.frames import assembled, frame, several_clusters
-from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
-from rebalance_monitor.dashboards.places import FLEET as HERE
-from rebalance_monitor.dashboards.places import group_address
-from rebalance_monitor.dashboards.queries import FLEET
 from rebalance_monitor.streaming.core import connect_metrics, metrics
+from . import queries, shared, tables
+from .frames import assembled, frame, several_clusters
+from .panels import Panel, graph, number, rows
+from .places import FLEET as HERE
+from .places import group_address
+from .queries import FLEET
 
 _OF = ("cluster", "group")
 _NAMES = "{{cluster}} {{group}}"

@@ -12,11 +12,11 @@ from grafana_foundation_sdk.models.dashboard import (
     VariableSort,
 )
 
-from rebalance_monitor.dashboards import tables
-from rebalance_monitor.dashboards.panels import POSTGRES, PROMETHEUS, Panel, SqlQuery
-from rebalance_monitor.dashboards.places import FIRST_CHOSEN, PLACES, SOURCES, DashboardPlace, navigation
-from rebalance_monitor.dashboards.queries import FLEET, series
 from rebalance_monitor.streaming.core.metrics import CLUSTER, Metric
+from . import tables
+from .panels import POSTGRES, PROMETHEUS, Panel, SqlQuery
+from .places import FIRST_CHOSEN, PLACES, SOURCES, DashboardPlace, navigation
+from .queries import FLEET, series
 
 TAG = "rebalance-monitor"
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from rebalance_monitor.dashboards import post_mortem, queries, shared
-from rebalance_monitor.dashboards.frames import assembled, frame, several_clusters
-from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
-from rebalance_monitor.dashboards.places import HEALTH as HERE
-from rebalance_monitor.dashboards.queries import FLEET
 from rebalance_monitor.streaming.core import metrics, polling_metrics
+from . import post_mortem, queries, shared
+from .frames import assembled, frame, several_clusters
+from .panels import Panel, graph, number, rows
+from .places import HEALTH as HERE
+from .queries import FLEET
 
 _MONITOR = ("cluster",)
 """Each monitor watches one cluster."""

@@ -9,12 +9,12 @@ at once. While the monitor is gone (`queries.gone`), the series goes on as it wa
 
 from typing import Any
 
-from rebalance_monitor.dashboards.queries import REMEMBERED, gone, series
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.metrics import CLUSTER
 from rebalance_monitor.streaming.core.model.settings import PUBLIC_URL
 from rebalance_monitor.streaming.core.runbooks import Addresses, alert_name, headline, next_step
+from .queries import REMEMBERED, gone, series
 
 RECORDED = "rebalance_monitor:incident"
 _PAGE = "rebalance_monitor:page"

@@ -4,8 +4,6 @@ A heartbeat of 0 means "never yet", as in a monitor that is still starting. Ever
 watches one cluster, so the cluster's name says which monitor it is.
 """
 
-from rebalance_monitor.dashboards.alert import Alert
-from rebalance_monitor.dashboards.queries import age, aggregated, gone, grew, kept, not_begun_while, series
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.incidents.own_alerts import (
     ABSENT,
@@ -24,6 +22,8 @@ from rebalance_monitor.streaming.core.incidents.own_alerts import (
     UNEXPLAINED,
 )
 from rebalance_monitor.streaming.core.metrics import CLUSTER
+from .alert import Alert
+from .queries import age, aggregated, gone, grew, kept, not_begun_while, series
 
 _PER_MONITOR = (CLUSTER,)
 _PER_REASON = (CLUSTER, "reason")

@@ -1,6 +1,6 @@
 """SQL about one rebalance, named by the coordinates of its record, and about the monitor's own tables."""
 
-from rebalance_monitor.dashboards.tables import GROUP_SQL, IN_RANGE, REBALANCE_KEY, SCHEMA
+from .tables import GROUP_SQL, IN_RANGE, REBALANCE_KEY, SCHEMA
 
 _PART = "split_part(${rebalance:sqlstring}, '/', %d)"
 CHOSEN = (

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rebalance_monitor.dashboards.build import CLUSTER_LABEL_HELP, cluster_label, render
-from rebalance_monitor.dashboards.grafana import Grafana, GrafanaRefused, HeldDashboard
-from rebalance_monitor.dashboards.shelf import SHELF
 from rebalance_monitor.streaming.core.metrics import CLUSTER
+from .build import CLUSTER_LABEL_HELP, cluster_label, render
+from .grafana import Grafana, GrafanaRefused, HeldDashboard
+from .shelf import SHELF
 
 TOKEN_VARIABLE = "REBALANCE_MONITOR_GRAFANA_TOKEN"
 _MARK = re.compile(r"^rebalance-monitor sha256:([0-9a-f]{64})$")

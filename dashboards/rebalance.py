@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from rebalance_monitor.dashboards import post_mortem, tables
-from rebalance_monitor.dashboards.frames import assembled, frame, sql_values
-from rebalance_monitor.dashboards.panels import Panel, rows
-from rebalance_monitor.dashboards.places import REBALANCE as HERE
+from . import post_mortem, tables
+from .frames import assembled, frame, sql_values
+from .panels import Panel, rows
+from .places import REBALANCE as HERE
 
 
 def rebalance() -> Any:

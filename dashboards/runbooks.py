@@ -7,9 +7,6 @@ paragraph.
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from rebalance_monitor.dashboards.alert import Alert
-from rebalance_monitor.dashboards.alerts import alerts
-from rebalance_monitor.dashboards.cluster_label import renamed_query
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.advice.table import MADE, advice_page
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
@@ -19,6 +16,9 @@ from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.metrics import CLUSTER
 from rebalance_monitor.streaming.core.runbooks import by_codes, commands, damping_text, left_open, loudness_text
+from .alert import Alert
+from .alerts import alerts
+from .cluster_label import renamed_query
 
 FOLDER = "runbooks"
 _T = TypeVar("_T")

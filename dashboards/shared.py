@@ -1,10 +1,10 @@
 """Panels that several dashboards show alike: each is declared here once, for the fleet or for one group."""
 
-from rebalance_monitor.dashboards import queries, tables
-from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
-from rebalance_monitor.dashboards.places import rebalance_address
-from rebalance_monitor.dashboards.queries import FLEET, ONE_GROUP
 from rebalance_monitor.streaming.core import connect_metrics, metrics
+from . import queries, tables
+from .panels import Panel, graph, number, rows
+from .places import rebalance_address
+from .queries import FLEET, ONE_GROUP
 
 # -- one group ------------------------------------------------------------------------------------------------------
 

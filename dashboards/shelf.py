@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
-from rebalance_monitor.dashboards import places
-from rebalance_monitor.dashboards.connect import connect
-from rebalance_monitor.dashboards.fleet import fleet
-from rebalance_monitor.dashboards.group import group
-from rebalance_monitor.dashboards.health import health
-from rebalance_monitor.dashboards.places import DashboardPlace
-from rebalance_monitor.dashboards.rebalance import rebalance
-from rebalance_monitor.dashboards.streams import streams
+from . import places
+from .connect import connect
+from .fleet import fleet
+from .group import group
+from .health import health
+from .places import DashboardPlace
+from .rebalance import rebalance
+from .streams import streams
 
 SHELF: tuple[tuple[DashboardPlace, Callable[[], Any]], ...] = (
     (places.FLEET, fleet),

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from rebalance_monitor.dashboards import queries, shared, streams_tables, tables
-from rebalance_monitor.dashboards.frames import assembled, frame, label_values
-from rebalance_monitor.dashboards.panels import Panel, graph, number, rows
-from rebalance_monitor.dashboards.places import STREAMS as HERE
-from rebalance_monitor.dashboards.queries import ONE_GROUP
 from rebalance_monitor.streaming.core import streams_metrics
+from . import queries, shared, streams_tables, tables
+from .frames import assembled, frame, label_values
+from .panels import Panel, graph, number, rows
+from .places import STREAMS as HERE
+from .queries import ONE_GROUP
 
 
 def streams() -> Any:

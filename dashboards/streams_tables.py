@@ -1,6 +1,6 @@
 """SQL of the tables about one Streams application's latest generation."""
 
-from rebalance_monitor.dashboards.tables import LATEST_CTE, SCHEMA
+from .tables import LATEST_CTE, SCHEMA
 
 
 def _tasks(role: str) -> str:

@@ -6,10 +6,10 @@ import traceback
 from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 
-from rebalance_monitor.streaming.cli.commands import parser
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE, INTERNAL, INTERRUPTED
-from rebalance_monitor.streaming.cli.output import ready_streams
+from .commands import parser
+from .errors import InputError
+from .exit_codes import BAD_INPUT, DONE, INTERNAL, INTERRUPTED
+from .output import ready_streams
 
 
 def main(argv: Sequence[str], made: Callable[[], ArgumentParser] = parser) -> int:

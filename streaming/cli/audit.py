@@ -6,11 +6,11 @@ import threading
 from contextlib import closing
 from typing import Any
 
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import CANNOT_TELL, DONE, ENDED, FOUND
-from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings_from
-from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.config import Settings
+from .errors import InputError
+from .exit_codes import CANNOT_TELL, DONE, ENDED, FOUND
+from .opening import database_dsn, need, settings_from
+from .output import print_json
 
 
 def audit(config: str | None, *, output: str, child: bool = False) -> int:

@@ -14,8 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.input_lines import STDIN, lines_of, unreadable
 from rebalance_monitor.streaming.core.cluster import knowledge
 from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
@@ -25,6 +23,8 @@ from rebalance_monitor.streaming.core.connect.observed import worker_of
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.model.streams_settings import HIGH_AVAILABILITY, StreamsSettings
 from rebalance_monitor.streaming.core.replay import RawRecord
+from .errors import InputError
+from .input_lines import STDIN, lines_of, unreadable
 
 TAGS = "rack.aware.assignment.tags"
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"

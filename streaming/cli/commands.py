@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.names import FAMILIES, KINDS, SHELLS
+from .errors import InputError
+from .names import FAMILIES, KINDS, SHELLS
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -19,7 +19,7 @@ class _Version(argparse.Action):
     """Looks the version up only when it is asked for: that takes longer than the whole help."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        from rebalance_monitor.streaming.cli.version import package_version
+        from .version import package_version
 
         print(f"rebalance-monitor {package_version() or '(not installed)'}")
         parser.exit()
@@ -162,25 +162,25 @@ def _output(command: argparse.ArgumentParser) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.run import run
+    from .run import run
 
     return int(run(arguments.config))
 
 
 def _serve(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.serve import serve
+    from .serve import serve
 
     return serve(arguments.config, arguments.monitor_url, child=arguments.child)
 
 
 def _audit(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.audit import audit
+    from .audit import audit
 
     return audit(arguments.config, output=arguments.output, child=arguments.child)
 
 
 def _replay(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.replay import replay
+    from .replay import replay
 
     return replay(
         arguments.paths,
@@ -192,13 +192,13 @@ def _replay(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.plan import plan
+    from .plan import plan
 
     return plan(arguments.family, arguments.file, arguments.config, output=arguments.output)
 
 
 def _decode(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.decode import Coordinates, decode
+    from .decode import Coordinates, decode
 
     if arguments.topic_kind not in KINDS:
         raise InputError(f"unknown --topic-kind {arguments.topic_kind!r}; known are {', '.join(KINDS)}")
@@ -209,19 +209,19 @@ def _decode(arguments: argparse.Namespace) -> int:
 
 
 def _config_check(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.config_check import config_check
+    from .config_check import config_check
 
     return config_check(arguments.config, connect=arguments.connect, output=arguments.output)
 
 
 def _config_default(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.config_check import config_default
+    from .config_check import config_default
 
     return config_default()
 
 
 def _maintenance(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli import maintenance
+    from . import maintenance
 
     _printable(arguments, "cluster", "groups", "owner", "reason", "window_id")
     match arguments.action:
@@ -242,7 +242,7 @@ def _maintenance(arguments: argparse.Namespace) -> int:
 
 
 def _gaps(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli import gaps
+    from . import gaps
 
     _printable(arguments, "cluster", "topic")
     if arguments.action == "list":
@@ -258,13 +258,13 @@ def _printable(arguments: argparse.Namespace, *names: str) -> None:
 
 
 def _rules(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.rules import rules
+    from .rules import rules
 
     return rules(arguments.name, output=arguments.output)
 
 
 def _completion(arguments: argparse.Namespace) -> int:
-    from rebalance_monitor.streaming.cli.completion import completion
+    from .completion import completion
 
     print(completion(parser(), arguments.shell))
     return 0

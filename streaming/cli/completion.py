@@ -4,7 +4,7 @@ import argparse
 
 import shtab
 
-from rebalance_monitor.streaming.cli.names import FAMILIES, KINDS
+from .names import FAMILIES, KINDS
 
 _NAMES = {"--family": FAMILIES, "--topic-kind": KINDS}
 _FILES = ("FILE", "FILE|-", "DIR|FILE|-")

@@ -2,16 +2,16 @@
 
 from importlib import resources
 
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE
-from rebalance_monitor.streaming.cli.opening import settings_from, source
-from rebalance_monitor.streaming.cli.outline import visible
-from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.kafka import KafkaSection
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.config.settings import lacking
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from .errors import InputError
+from .exit_codes import BAD_INPUT, DONE
+from .opening import settings_from, source
+from .outline import visible
+from .output import print_json
 
 UNCHECKED = "the properties of clusters[].client are not checked: the package confluent-kafka is not installed"
 
@@ -109,7 +109,7 @@ def _names_a_database(dsn: str) -> bool:
 
 
 def _connected(settings: Settings, output: str) -> int:
-    from rebalance_monitor.streaming.cli.config_connect import answers
+    from .config_connect import answers
 
     sound = True
     for answer in answers(settings):

@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rebalance_monitor.streaming.cli.config_ports import ports
-from rebalance_monitor.streaming.cli.opening import need
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
+from .config_ports import ports
+from .opening import need
 
 OR_POLL = "; where nobody can grant that, set clusters[].source: poll (docs/sampled.md)"
 MAY_NOT_DESCRIBE = "this user may not describe it, so its state is not known; grant it Describe on the group"

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE
-from rebalance_monitor.streaming.cli.outline import outline
-from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.core.reading.shown import ShownObject
 from rebalance_monitor.streaming.core.shown import PAYLOADS, RECORDS, show_payload, show_record
+from .errors import InputError
+from .exit_codes import BAD_INPUT, DONE
+from .outline import outline
+from .output import print_json
 
 ABSENT = frozenset({"null", "none", "-1", "tombstone"})
 
@@ -56,7 +56,7 @@ def decode(inputs: list[str], *, kind: str, encoding: str, at: Coordinates, outp
 def _shown(inputs: list[str], kind: str, encoding: str, at: Coordinates) -> Iterator[ShownObject]:
     if len(inputs) == 1 and inputs[0] not in ("", "-") and _exists(inputs[0]):
         # What knows captures brings the job's rules and settings along: a second that one record need not wait.
-        from rebalance_monitor.streaming.cli.decode_capture import captured
+        from .decode_capture import captured
 
         yield from captured(Path(inputs[0]), kind, at)
         return
@@ -102,7 +102,7 @@ def _object(line: str, kind: str) -> ShownObject:
         parsed = json.loads(line)
     except (ValueError, RecursionError) as why:
         raise InputError(f"begins like an object but is not JSON: {why}") from None
-    from rebalance_monitor.streaming.cli.decode_capture import kind_of
+    from .decode_capture import kind_of
 
     if kind in PAYLOADS:
         raise InputError(f"--topic-kind {kind} is a bare payload; give its bytes, not an object with key and value")

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from rebalance_monitor.streaming.cli.captures import records_of
-from rebalance_monitor.streaming.cli.decode import Coordinates
-from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.core.connect.topics import CONFIG_SUFFIXES, STATUS_SUFFIXES
 from rebalance_monitor.streaming.core.reading.shown import ShownObject
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC
 from rebalance_monitor.streaming.core.shown import PAYLOADS, show_record
+from .captures import records_of
+from .decode import Coordinates
+from .errors import InputError
 
 
 def captured(path: Path, kind: str, at: Coordinates) -> Iterator[ShownObject]:

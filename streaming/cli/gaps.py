@@ -5,12 +5,12 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import DONE
-from rebalance_monitor.streaming.cli.maintenance import operator, writer
-from rebalance_monitor.streaming.cli.opening import settings_from
-from rebalance_monitor.streaming.cli.output import print_json
-from rebalance_monitor.streaming.cli.terminal import Terminal
+from .errors import InputError
+from .exit_codes import DONE
+from .maintenance import operator, writer
+from .opening import settings_from
+from .output import print_json
+from .terminal import Terminal
 
 
 def show(config: str | None, *, everything: bool, output: str) -> int:

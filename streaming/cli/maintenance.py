@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import DONE
-from rebalance_monitor.streaming.cli.opening import need, settings_from
-from rebalance_monitor.streaming.cli.output import print_json
-from rebalance_monitor.streaming.cli.terminal import Terminal
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.sections import seconds
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
+from .errors import InputError
+from .exit_codes import DONE
+from .opening import need, settings_from
+from .output import print_json
+from .terminal import Terminal
 
 if TYPE_CHECKING:
     from rebalance_monitor.streaming.store.database import Connection

@@ -3,8 +3,8 @@
 import importlib
 import os
 
-from rebalance_monitor.streaming.cli.errors import InputError
 from rebalance_monitor.streaming.config import ConfigError, Settings, load
+from .errors import InputError
 
 
 def settings_from(config: str | None) -> Settings:

@@ -6,7 +6,7 @@ import sys
 from io import TextIOWrapper
 from typing import IO, Any, TextIO, cast
 
-from rebalance_monitor.streaming.cli.outline import visible_lines
+from .outline import visible_lines
 
 
 class _Plain:

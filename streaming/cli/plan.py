@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rebalance_monitor.streaming.calculator import FAMILIES, WITH_PLUG_INS, OwnAssignors, Solve
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
-from rebalance_monitor.streaming.cli.input_lines import lines_of
-from rebalance_monitor.streaming.cli.outline import outline
-from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from .errors import InputError
+from .exit_codes import BAD_INPUT, CANNOT_TELL, DONE
+from .input_lines import lines_of
+from .outline import outline
+from .output import print_json
 
 
 def plan(family: str, path: str, config: str | None = None, *, output: str) -> int:
@@ -36,7 +36,7 @@ def plan(family: str, path: str, config: str | None = None, *, output: str) -> i
 
 def _plug_ins(config: str) -> dict[str, PlugIn]:
     """The plug-in of each application of the configuration. Two clusters may have applications of one name."""
-    from rebalance_monitor.streaming.cli.opening import settings_from
+    from .opening import settings_from
 
     found: dict[str, PlugIn] = {}
     for cluster in settings_from(config).core_clusters().values():

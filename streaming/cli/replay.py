@@ -3,14 +3,6 @@
 import sys
 from pathlib import Path
 
-from rebalance_monitor.streaming.cli.captures import knowledge_of, name_of, records_of, settings_of
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import CANNOT_TELL, DONE, FOUND, INTERNAL
-from rebalance_monitor.streaming.cli.guarded import Guarded
-from rebalance_monitor.streaming.cli.opening import settings_from
-from rebalance_monitor.streaming.cli.outline import visible
-from rebalance_monitor.streaming.cli.output import print_json
-from rebalance_monitor.streaming.cli.tables import print_generations
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, Replayed
@@ -18,6 +10,14 @@ from rebalance_monitor.streaming.core.replay import replay as replay_records
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from .captures import knowledge_of, name_of, records_of, settings_of
+from .errors import InputError
+from .exit_codes import CANNOT_TELL, DONE, FOUND, INTERNAL
+from .guarded import Guarded
+from .opening import settings_from
+from .outline import visible
+from .output import print_json
+from .tables import print_generations
 
 
 def replay(

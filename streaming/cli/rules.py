@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.dashboards.runbooks import FOLDER, runbooks
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import DONE
-from rebalance_monitor.streaming.cli.output import print_json
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.incidents.commands import commands_of
@@ -16,6 +13,9 @@ from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, Ow
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.runbooks import damping_text, loudness_text, told_as
+from .errors import InputError
+from .exit_codes import DONE
+from .output import print_json
 
 
 def rules(name: str | None, *, output: str) -> int:

@@ -3,16 +3,16 @@
 import logging
 from contextlib import ExitStack
 
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import DONE
-from rebalance_monitor.streaming.cli.json_lines import log_to_stderr
-from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings_from, source
-from rebalance_monitor.streaming.cli.version import package_version
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.settings import lacking
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from .errors import InputError
+from .exit_codes import DONE
+from .json_lines import log_to_stderr
+from .opening import database_dsn, need, settings_from, source
+from .version import package_version
 
 
 def run(config: str | None, fold: FoldGroup | None = None) -> int:
@@ -39,15 +39,15 @@ def run(config: str | None, fold: FoldGroup | None = None) -> int:
 
 
 def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: FoldGroup) -> None:
-    from rebalance_monitor.streaming.cli import telling
-    from rebalance_monitor.streaming.cli.auditing import AuditProcess, installed
-    from rebalance_monitor.streaming.cli.page_process import PageProcess
     from rebalance_monitor.streaming.metrics.prometheus import Exporter
     from rebalance_monitor.streaming.spark.job import run_job
     from rebalance_monitor.streaming.store.gaps import GapWatch
     from rebalance_monitor.streaming.store.known_ends import EndsKeeper
     from rebalance_monitor.streaming.store.maintenance import Windows
     from rebalance_monitor.streaming.store.postgres import PostgresStore
+    from . import telling
+    from .auditing import AuditProcess, installed
+    from .page_process import PageProcess
 
     windows = Windows(one.core() for one in settings.maintenance)
     store = PostgresStore(

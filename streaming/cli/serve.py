@@ -6,16 +6,16 @@ import signal
 import sys
 from collections.abc import Callable
 
-from rebalance_monitor.streaming.cli.errors import InputError
-from rebalance_monitor.streaming.cli.exit_codes import DONE
-from rebalance_monitor.streaming.cli.opening import database_dsn, need, settings_from
-from rebalance_monitor.streaming.cli.version import package_version
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.section import is_http_url
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.incidents.damping import damping_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, teams
+from .errors import InputError
+from .exit_codes import DONE
+from .opening import database_dsn, need, settings_from
+from .version import package_version
 
 CONNECTIONS = 4
 STATEMENT_TIMEOUT_MS = 10_000

@@ -8,10 +8,10 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from rebalance_monitor.streaming.cli.terminal import Terminal
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
 from rebalance_monitor.streaming.core.streams.words import summary as streams_line
+from .terminal import Terminal
 
 COLOURS = {"match": "green", "explainable": "cyan", "unexplained": "red", "not_judged": "yellow"}
 OTHER_KINDS = {

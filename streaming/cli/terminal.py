@@ -8,7 +8,7 @@ from rich.measure import Measurement
 from rich.segment import Segment
 from rich.table import Column, Table
 
-from rebalance_monitor.streaming.cli.outline import visible_lines
+from .outline import visible_lines
 
 # Wider than any row, and still a width.
 _UNBOUNDED = 100_000

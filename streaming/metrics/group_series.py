@@ -16,12 +16,12 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import word_of
 from rebalance_monitor.streaming.core.model.results import JobState, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.streams.words import TaskCounts
-from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
-from rebalance_monitor.streaming.metrics.known_group import STABLE, KnownGroup, key_of
-from rebalance_monitor.streaming.metrics.limits import SeriesLimits
-from rebalance_monitor.streaming.metrics.streams_series import show_tasks
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
+from .families import Families, GroupLabels
+from .known_group import STABLE, KnownGroup, key_of
+from .limits import SeriesLimits
+from .streams_series import show_tasks
 
 GONE_FOR_S = 3_600.0
 RANKS = 4

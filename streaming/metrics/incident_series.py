@@ -13,12 +13,12 @@ from collections.abc import Callable
 
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.model.results import Incident
-from rebalance_monitor.streaming.metrics.families import Families
-from rebalance_monitor.streaming.metrics.group_series import Groups
-from rebalance_monitor.streaming.metrics.known_group import key_of
-from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.store.labels import incident_labels
 from rebalance_monitor.streaming.store.maintenance import Windows
+from .families import Families
+from .group_series import Groups
+from .known_group import key_of
+from .limits import SeriesLimits
 
 # A resolved incident's gauge stays at 0 this long, so that every scraper and rule sees the explicit 0.
 ZERO_FOR_S = 1_800.0

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.streams.words import NO_TASKS, TaskCounts
-from rebalance_monitor.streaming.metrics.families import GroupLabels
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
 from rebalance_monitor.streaming.store.text import name
+from .families import GroupLabels
 
 STABLE = "Stable"
 STATES = (STABLE, "Empty", "Dead")

@@ -16,15 +16,15 @@ from rebalance_monitor.streaming.core import metrics, polling_metrics
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.streams.words import TaskCounts
-from rebalance_monitor.streaming.metrics.endpoint import Endpoint
-from rebalance_monitor.streaming.metrics.families import Families
-from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
-from rebalance_monitor.streaming.metrics.limits import SeriesLimits
-from rebalance_monitor.streaming.metrics.series import Series
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.stored import LastGeneration
+from .endpoint import Endpoint
+from .families import Families
+from .incident_series import ZERO_FOR_S
+from .limits import SeriesLimits
+from .series import Series
 
 
 class BatchResults(Protocol):

@@ -23,17 +23,17 @@ from rebalance_monitor.streaming.core.model.results import (
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
 from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks
-from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
-from rebalance_monitor.streaming.metrics.group_series import Groups
-from rebalance_monitor.streaming.metrics.incident_series import Incidents
-from rebalance_monitor.streaming.metrics.known_group import key_of
-from rebalance_monitor.streaming.metrics.limits import SeriesLimits
-from rebalance_monitor.streaming.metrics.subject_series import Subjects
-from rebalance_monitor.streaming.metrics.task_series import TaskSeries
 from rebalance_monitor.streaming.store.loads import Load, loads_of
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.stored import LastGeneration
 from rebalance_monitor.streaming.store.text import name
+from .families import Families, GroupLabels
+from .group_series import Groups
+from .incident_series import Incidents
+from .known_group import key_of
+from .limits import SeriesLimits
+from .subject_series import Subjects
+from .task_series import TaskSeries
 
 # Reasons are made by decoders; should one ever carry data, the series still stay few.
 MOST_REASONS = 50

@@ -3,7 +3,7 @@
 from rebalance_monitor.streaming.core import streams_metrics
 from rebalance_monitor.streaming.core.metric import Metric
 from rebalance_monitor.streaming.core.streams.words import NO_TASKS, TaskCounts
-from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
+from .families import Families, GroupLabels
 
 
 def show_tasks(families: Families, key: GroupLabels, counts: TaskCounts | None) -> None:

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.incidents.alert_text import Named, also_text, named
 from rebalance_monitor.streaming.core.model.results import Incident
-from rebalance_monitor.streaming.metrics.families import Families
-from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.store.labels import incident_labels
+from .families import Families
+from .limits import SeriesLimits
 
 Labels = tuple[str, ...]
 _OF_INCIDENT = metrics.INCIDENT_SINCE.labels[: -len(Named._fields)]

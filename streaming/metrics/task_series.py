@@ -8,10 +8,10 @@ from collections import Counter
 from rebalance_monitor.streaming.core import connect_metrics, metrics
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.model.subjects import Subject
-from rebalance_monitor.streaming.metrics.families import Families, GroupLabels
-from rebalance_monitor.streaming.metrics.group_series import Groups
-from rebalance_monitor.streaming.metrics.known_group import key_of
-from rebalance_monitor.streaming.metrics.limits import SeriesLimits
+from .families import Families, GroupLabels
+from .group_series import Groups
+from .known_group import key_of
+from .limits import SeriesLimits
 
 _JOBS = ("task", "connector")
 

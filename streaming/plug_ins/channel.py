@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.streams.plug_ins import FailureKind, PlugInFailed
-from rebalance_monitor.streaming.plug_ins.wire import HEAD, MOST_PROCESSES, MOST_REPLY_BYTES, HowEnded, framed
+from .wire import HEAD, MOST_PROCESSES, MOST_REPLY_BYTES, HowEnded, framed
 
 KEEPER = "rebalance_monitor.streaming.plug_ins.keeper"
 MOST_OUTPUT = 4_096

@@ -13,10 +13,10 @@ from uuid import UUID
 
 from rebalance_monitor.assignors.streams.task_assignor import TaskAssignmentException, TaskAssignor
 from rebalance_monitor.assignors.streams.tasks import TaskId
-from rebalance_monitor.streaming.plug_ins.loading import NotLoaded, load
-from rebalance_monitor.streaming.plug_ins.starting import Starts
-from rebalance_monitor.streaming.plug_ins.watching import WatchedState
-from rebalance_monitor.streaming.plug_ins.wire import (
+from .loading import NotLoaded, load
+from .starting import Starts
+from .watching import WatchedState
+from .wire import (
     BEGINS,
     HEAD,
     IS_OVER,

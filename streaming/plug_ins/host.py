@@ -10,7 +10,7 @@ from rebalance_monitor.assignors.streams.assignment import AssignmentError
 from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, GroupSubscription
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.plug_ins import AssignOutcome, PlugInFailed
-from rebalance_monitor.streaming.plug_ins.twins import Twins
+from .twins import Twins
 
 
 class PlugInHost:

@@ -16,17 +16,9 @@ import time
 from contextlib import suppress
 from itertools import islice
 
-from rebalance_monitor.streaming.plug_ins.child import MIB, answer_requests
-from rebalance_monitor.streaming.plug_ins.descent import (
-    adopt,
-    descendants,
-    end_descendants,
-    end_with_parent,
-    hold_more,
-    put_first,
-    put_last,
-)
-from rebalance_monitor.streaming.plug_ins.wire import BEGINS, IS_OVER, MOST_PROCESSES, HowEnded
+from .child import MIB, answer_requests
+from .descent import adopt, descendants, end_descendants, end_with_parent, hold_more, put_first, put_last
+from .wire import BEGINS, IS_OVER, MOST_PROCESSES, HowEnded
 
 LOOK_EVERY_S = 0.05
 LOOK_OFTEN_S = 0.002

@@ -9,7 +9,7 @@ import mmap
 import struct
 import sys
 
-from rebalance_monitor.streaming.plug_ins.wire import MOST_PROCESSES
+from .wire import MOST_PROCESSES
 
 _STARTS = frozenset({"os.fork", "os.forkpty", "os.posix_spawn", "os.system", "subprocess.Popen"})
 """Audit events of Python (https://docs.python.org/3/library/audit_events.html)."""

@@ -22,17 +22,8 @@ from rebalance_monitor.streaming.core.streams.plug_ins import (
     PlugInFailed,
     Threw,
 )
-from rebalance_monitor.streaming.plug_ins.channel import MOST_OUTPUT, TOO_MANY_PROCESSES, PlugInProcess, exchange
-from rebalance_monitor.streaming.plug_ins.wire import (
-    AssignRequest,
-    ComputedRequest,
-    LoadRequest,
-    Nonsense,
-    Outcome,
-    Reply,
-    Request,
-    reply_of,
-)
+from .channel import MOST_OUTPUT, TOO_MANY_PROCESSES, PlugInProcess, exchange
+from .wire import AssignRequest, ComputedRequest, LoadRequest, Nonsense, Outcome, Reply, Request, reply_of
 
 log = logging.getLogger("rebalance_monitor.plug_ins")
 log.addHandler(logging.NullHandler())

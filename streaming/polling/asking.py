@@ -21,9 +21,9 @@ from typing import Any
 from rebalance_monitor.streaming.core.cluster.changelogs import CHANGELOG_SUFFIX
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndOffsets
 from rebalance_monitor.streaming.core.cluster.topics import Replicas
-from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, admin_of, reason
-from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.supervision import PartFailed
+from .admin import REQUEST_TIMEOUT_S, admin_of, reason
+from .turns import next_of
 
 REQUESTS = 3
 """Of one answer without end offsets."""

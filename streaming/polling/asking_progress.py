@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, admin_of, code_of, reason
 from rebalance_monitor.streaming.supervision import PartFailed
+from .admin import REQUEST_TIMEOUT_S, admin_of, code_of, reason
 
 NamedPartition: TypeAlias = tuple[str, int]
 COMMITTED_REQUESTS = 2

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, admin_of, code_of, reason
 from rebalance_monitor.streaming.supervision import PartFailed
+from .admin import REQUEST_TIMEOUT_S, admin_of, code_of, reason
 
 _GROUP_AUTHORIZATION_FAILED = 30
 

@@ -14,17 +14,16 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotMember, instance_of
-from rebalance_monitor.streaming.polling.admin import admin_of, reason
-from rebalance_monitor.streaming.polling.asking_states import MAY_DESCRIBE
-from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.supervision import PartFailed
+from .admin import admin_of, reason
+from .asking_states import MAY_DESCRIBE
+from .turns import next_of
 
 REQUEST_TIMEOUT_S = 10.0
 BY_NAME_TIMEOUT_S = 5.0
 REQUESTS_PER_BROKER = 2
-NAMED = 5
-"""Groups that a sentence names before it only counts them."""
 DIFFERENT = "two brokers describe it, each in another way"
 DEAD = "Dead"
 """The state of a group that is gone, or is no classic one."""
@@ -130,10 +129,9 @@ def told_of(listed: Iterable[Any]) -> tuple[dict[str, Snapshot], dict[str, str]]
 
 def not_described(unclear: Mapping[str, str]) -> str:
     """The sentence that names these groups."""
-    shown = [f"{name} ({why})" for name, why in sorted(unclear.items())[:NAMED]]
-    more = f" and {len(unclear) - NAMED} more" if len(unclear) > NAMED else ""
+    named = listed(f"{name} ({why})" for name, why in sorted(unclear.items()))
     return (
-        f"brokers did not describe {', '.join(shown)}{more}, so nothing is judged of that; where they refuse, grant "
+        f"brokers did not describe {named}, so nothing is judged of that; where they refuse, grant "
         "Describe on the group"
     )
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.streaming.core.cluster.group_states import COMPLETING, PREPARING, REBALANCING
-from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, admin_of, reason
 from rebalance_monitor.streaming.supervision import PartFailed
+from .admin import REQUEST_TIMEOUT_S, admin_of, reason
 
 MAY_DESCRIBE = "DESCRIBE"
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 from rebalance_monitor.streaming.config.sections import PollingSection
-from rebalance_monitor.streaming.polling.asking import KafkaTopics
-from rebalance_monitor.streaming.polling.asking_progress import KafkaProgress
-from rebalance_monitor.streaming.polling.asking_snapshots import KafkaSnapshots
-from rebalance_monitor.streaming.polling.asking_states import KafkaGroupStates
-from rebalance_monitor.streaming.polling.progress import ProgressPoller
-from rebalance_monitor.streaming.polling.snapshots import SnapshotPoller
-from rebalance_monitor.streaming.polling.states import StatePoller, Watched
-from rebalance_monitor.streaming.polling.topics import TopicPoller
+from .asking import KafkaTopics
+from .asking_progress import KafkaProgress
+from .asking_snapshots import KafkaSnapshots
+from .asking_states import KafkaGroupStates
+from .progress import ProgressPoller
+from .snapshots import SnapshotPoller
+from .states import StatePoller, Watched
+from .topics import TopicPoller
 
 
 @dataclass(frozen=True, slots=True)

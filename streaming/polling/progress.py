@@ -12,15 +12,11 @@ from typing import Protocol, TypeAlias
 
 from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets, ProgressSample
-from rebalance_monitor.streaming.polling.asking_progress import (
-    COMMITTED_REQUESTS,
-    EndsAnswer,
-    GroupRefused,
-    NamedPartition,
-)
-from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
-from rebalance_monitor.streaming.polling.turns import next_of
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.supervision import PartFailed
+from .asking_progress import COMMITTED_REQUESTS, EndsAnswer, GroupRefused, NamedPartition
+from .poller import LOOK_EVERY_S, Polled, Poller
+from .turns import next_of
 
 PART = "progress"
 MOST_GROUPS = 50
@@ -28,8 +24,6 @@ MOST_GROUPS = 50
 MOST_PARTITIONS = 10_000
 MOST_KEPT = 8
 """Samples that are kept for the next batch."""
-NAMED = 5
-"""Refused groups that a problem names before it only counts them."""
 
 Committed = dict[str, Mapping[NamedPartition, int]]
 Changelogs: TypeAlias = Mapping[str, Collection[NamedPartition]]
@@ -79,9 +73,8 @@ class ProgressPoller(Poller[ProgressSample]):
         refused = self._round(watched) if watched else []
         self._asked_s = now_s
         if refused:
-            more = f" and {len(refused) - NAMED} more" if len(refused) > NAMED else ""
             raise PartFailed(
-                f"brokers refuse the committed offsets of {', '.join(refused[:NAMED])}{more}: the monitor needs "
+                f"brokers refuse the committed offsets of {listed(refused)}: the monitor needs "
                 "Describe on these groups",
                 again_in_s=self._every_s,
             )

@@ -9,9 +9,9 @@ import time
 from collections.abc import Callable, Collection
 
 from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll
-from rebalance_monitor.streaming.polling.asking_snapshots import GroupsAnswer, not_described
-from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
 from rebalance_monitor.streaming.supervision import PartFailed
+from .asking_snapshots import GroupsAnswer, not_described
+from .poller import LOOK_EVERY_S, Polled, Poller
 
 PART = "groups"
 MOST_KEPT = 4

@@ -13,10 +13,10 @@ from functools import partial
 from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
-from rebalance_monitor.streaming.polling.asking_states import StateAnswer
-from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
-from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.supervision import PartFailed
+from .asking_states import StateAnswer
+from .poller import LOOK_EVERY_S, Polled, Poller
+from .turns import next_of
 
 PART = "group_states"
 MOST_BY_NAME = 5

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 
 from rebalance_monitor.streaming.core.cluster.topics import TopicSample
-from rebalance_monitor.streaming.polling.asking import REQUESTS, BrokersAnswer
-from rebalance_monitor.streaming.polling.poller import LOOK_EVERY_S, Polled, Poller
+from .asking import REQUESTS, BrokersAnswer
+from .poller import LOOK_EVERY_S, Polled, Poller
 
 PART = "topics"
 SHORTEST_PAUSE_S = 1.0

@@ -11,14 +11,14 @@ from typing import Any
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
-from rebalance_monitor.streaming.web import fleet
-from rebalance_monitor.streaming.web.attention import Attention, LastsMs, by_the_catalogue, incident_object, storms
-from rebalance_monitor.streaming.web.openapi import document
-from rebalance_monitor.streaming.web.parameters import cursor, place
-from rebalance_monitor.streaming.web.reader import Reader, Unavailable
-from rebalance_monitor.streaming.web.rows import GapRow, GroupName, IncidentRow, ListPage
-from rebalance_monitor.streaming.web.scope import EVERYTHING, Scope, TeamOf, visible
-from rebalance_monitor.streaming.web.upstream import StreamingJob
+from . import fleet
+from .attention import Attention, LastsMs, by_the_catalogue, incident_object, storms
+from .openapi import document
+from .parameters import cursor, place
+from .reader import Reader, Unavailable
+from .rows import GapRow, GroupName, IncidentRow, ListPage
+from .scope import EVERYTHING, Scope, TeamOf, visible
+from .upstream import StreamingJob
 
 GAPS_OF_A_GROUP = 20
 """So many stand on a group's page; the API lists all."""

@@ -19,14 +19,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route as Path
 
-from rebalance_monitor.streaming.web import api, pages
-from rebalance_monitor.streaming.web.contract import PREFIX, ROUTES, Route
-from rebalance_monitor.streaming.web.guard import Guard, scope_of
-from rebalance_monitor.streaming.web.live import Crowded, Live
-from rebalance_monitor.streaming.web.parameters import BadRequest, parsed
-from rebalance_monitor.streaming.web.reader import Unavailable
-from rebalance_monitor.streaming.web.scope import Token
-from rebalance_monitor.streaming.web.upstream import Silent
+from . import api, pages
+from .contract import PREFIX, ROUTES, Route
+from .guard import Guard, scope_of
+from .live import Crowded, Live
+from .parameters import BadRequest, parsed
+from .reader import Unavailable
+from .scope import Token
+from .upstream import Silent
 
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 _FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}

@@ -7,7 +7,7 @@ from typing import Any
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, muting
 from rebalance_monitor.streaming.core.runbooks import next_step
-from rebalance_monitor.streaming.web.rows import GroupName, IncidentRow
+from .rows import GroupName, IncidentRow
 
 Object = dict[str, Any]
 LastsMs = Callable[[str, str, str], int]

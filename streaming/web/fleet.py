@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_monitor.streaming.web.attention import Attention, ShownIncident
-from rebalance_monitor.streaming.web.rows import GroupName, GroupRow, IncidentRow
-from rebalance_monitor.streaming.web.scope import TeamOf
+from .attention import Attention, ShownIncident
+from .rows import GroupName, GroupRow, IncidentRow
+from .scope import TeamOf
 
 Object = dict[str, Any]
 # The order in which people look: worst first.

@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Send
 
-from rebalance_monitor.streaming.web.contract import PREFIX
-from rebalance_monitor.streaming.web.pages import error_page
-from rebalance_monitor.streaming.web.scope import Scope, Token, admitted
+from .contract import PREFIX
+from .pages import error_page
+from .scope import Scope, Token, admitted
 
 LONGEST_QUERY = 8_000
 # Asked by load balancers and browsers before anybody has shown a token; they tell nothing of any group.

@@ -22,11 +22,11 @@ from dataclasses import dataclass, field, replace
 from starlette.concurrency import run_in_threadpool
 
 from rebalance_monitor.streaming.supervision import places, sentence
-from rebalance_monitor.streaming.web import fleet
-from rebalance_monitor.streaming.web.reader import Reader, Unavailable
-from rebalance_monitor.streaming.web.rows import GroupName
-from rebalance_monitor.streaming.web.scope import Scope, TeamOf
-from rebalance_monitor.streaming.web.upstream import Readiness
+from . import fleet
+from .reader import Reader, Unavailable
+from .rows import GroupName
+from .scope import Scope, TeamOf
+from .upstream import Readiness
 
 EVERY_S = 1.0
 BEAT_S = 5.0

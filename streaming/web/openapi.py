@@ -7,8 +7,8 @@ from typing import Any
 from rebalance_monitor.streaming.core.model.printed import PRINTED
 from rebalance_monitor.streaming.core.model.published import DEFS, schemas
 from rebalance_monitor.streaming.core.model.results import Grade
-from rebalance_monitor.streaming.web.contract import ROUTES, Parameter, Route, Schema
-from rebalance_monitor.streaming.web.fleet import STATES
+from .contract import ROUTES, Parameter, Route, Schema
+from .fleet import STATES
 
 _COMPONENTS = "#/components/schemas/"
 _TEXT: Schema = {"type": "string"}

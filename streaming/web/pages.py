@@ -24,14 +24,14 @@ from rebalance_monitor.streaming.core.runbooks import (
     rules_titled,
 )
 from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
-from rebalance_monitor.streaming.web.api import NotFound, PageSource, health
-from rebalance_monitor.streaming.web.contract import MOST, PREFIX
-from rebalance_monitor.streaming.web.fleet import NOBODY, STATES
-from rebalance_monitor.streaming.web.matrix import MARKS, NOTHING, matrix
-from rebalance_monitor.streaming.web.parameters import cursor, place
-from rebalance_monitor.streaming.web.scope import Scope
-from rebalance_monitor.streaming.web.story import GRADES, Story, story, words
-from rebalance_monitor.streaming.web.tasks import task_view
+from .api import NotFound, PageSource, health
+from .contract import MOST, PREFIX
+from .fleet import NOBODY, STATES
+from .matrix import MARKS, NOTHING, matrix
+from .parameters import cursor, place
+from .scope import Scope
+from .story import GRADES, Story, story, words
+from .tasks import task_view
 
 GROUPS_ON_A_PAGE = 100
 INCIDENTS_SHOWN = 50

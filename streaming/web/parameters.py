@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rebalance_monitor.streaming.web.contract import Parameter, Route
+from .contract import Parameter, Route
 
 
 class BadRequest(Exception):

@@ -12,7 +12,7 @@ from typing import Any, LiteralString, Protocol
 import psycopg
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
-from rebalance_monitor.streaming.web.rows import (
+from .rows import (
     ConnectorOrTaskRow,
     Document,
     GapRow,

@@ -3,8 +3,8 @@
 A test compares. Pure.
 """
 
-from rebalance_monitor.streaming.web.contract import PREFIX, ROUTES, Parameter, Route
-from rebalance_monitor.streaming.web.openapi import document
+from .contract import PREFIX, ROUTES, Parameter, Route
+from .openapi import document
 
 HEAD = f"""# The JSON API
 

@@ -12,11 +12,11 @@ from typing import BinaryIO
 
 import uvicorn
 
-from rebalance_monitor.streaming.web.api import PageSource
-from rebalance_monitor.streaming.web.app import application
-from rebalance_monitor.streaming.web.connections import AtMost, HttpConnection
-from rebalance_monitor.streaming.web.live import Live
-from rebalance_monitor.streaming.web.scope import Token
+from .api import PageSource
+from .app import application
+from .connections import AtMost, HttpConnection
+from .live import Live
+from .scope import Token
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 WATCHERS_END_S = 3

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.streams.words import summary
-from rebalance_monitor.streaming.web.matrix import held
-from rebalance_monitor.streaming.web.rows import GenerationRow
+from .matrix import held
+from .rows import GenerationRow
 
 Object = dict[str, Any]
 MOST_NAMES = 12
@@ -86,7 +87,7 @@ def story(row: GenerationRow) -> Story:
         members=len(document["members"]),
         causes=tuple(_cause(cause) for cause in document["cause"]),
         hands=tuple(
-            Hands(worker, listed(change["gained"]), listed(change["lost"]))
+            Hands(worker, listed(change["gained"], MOST_NAMES), listed(change["lost"], MOST_NAMES))
             for worker, change in islice(document["diff"].items(), MOST_WORKERS)
         ),
         more_hands=max(0, len(document["diff"]) - MOST_WORKERS),
@@ -126,13 +127,6 @@ def _target(epoch: Object | None) -> str:
         return f"epoch {epoch['overtaken_by']} came before every member held its target"
     late = [one["member_id"] for one in epoch["progress"] if one["state"] != "STABLE"]
     return f"not every member holds its target yet: {listed(late, 4)}" if late else "not every member was asked yet"
-
-
-def listed(names: Iterable[str], most: int = MOST_NAMES) -> str:
-    """Names in one line, the many after the first `most` as a number."""
-    known = list(names)
-    more = f" and {len(known) - most} more" if len(known) > most else ""
-    return ", ".join(known[:most]) + more
 
 
 def duration(ms: int) -> str:
@@ -178,8 +172,8 @@ def _expected(document: Object, workers: dict[str, str]) -> Iterable[str]:
         has, should = held(member) if member else set(), held({**(member or {}), **share})
         missing, extra = sorted(should - has), sorted(has - should)
         if missing or extra:
-            parts = [f"lacks {listed(missing)}"] if missing else []
-            parts += [f"has {listed(extra)} beyond it"] if extra else []
+            parts = [f"lacks {listed(missing, MOST_NAMES)}"] if missing else []
+            parts += [f"has {listed(extra, MOST_NAMES)} beyond it"] if extra else []
             yield f"{workers.get(member_id, member_id)} {', '.join(parts)}"
 
 

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rebalance_monitor.streaming.web.story import listed
+from rebalance_monitor.streaming.core.model.messages import listed
+from .story import MOST_NAMES
 
 Object = dict[str, Any]
 RUNNING = -2
@@ -101,7 +102,7 @@ def _facts(streams: Object) -> Iterator[str]:
         last = f", {progress['stuck']} of them since a task last moved" if progress["stuck"] else ""
         yield f"{_counted(progress['probed'], 'probing rebalance')} so far with these members{last}"
     if streams["withheld"]:
-        yield f"withheld until their owners give them up: {listed(streams['withheld'])}"
+        yield f"withheld until their owners give them up: {listed(streams['withheld'], MOST_NAMES)}"
     yield f"tasks with state: {_span(*balance['stateful'])} per process; without: {_span(*balance['stateless'])}"
     missing = streams["missing_standbys"]
     if missing is None:

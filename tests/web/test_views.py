@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import (
@@ -23,7 +24,7 @@ from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
 from rebalance_monitor.streaming.web.matrix import held, matrix
 from rebalance_monitor.streaming.web.rows import GenerationRow, GroupRow, IncidentRow
-from rebalance_monitor.streaming.web.story import duration, listed, story
+from rebalance_monitor.streaming.web.story import duration, story
 from tests.streaming import builders
 from tests.web.filled import window
 
@@ -274,7 +275,7 @@ def test_of_a_hundred_workers_a_dozen_is_told_of_and_the_rest_counted() -> None:
 
 
 def test_names_and_spans_are_short() -> None:
-    assert listed(str(n) for n in range(15)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 3 more"
+    assert listed((str(n) for n in range(15)), 12) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 3 more"
     spans = [5, 1_500, 61_000, 600_000, 9_000_000]
     assert [duration(ms) for ms in spans] == ["5 ms", "1.5 s", "61 s", "10 min", "2.5 h"]
 

@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.incidents import damping
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
-from rebalance_monitor.streaming.core.model.moments import utc
+from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Source, Subject
 

@@ -8,12 +8,12 @@ from rebalance_monitor.assignors.consumer.model import NOT_SAID, ConsumerMember
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
-from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
-from rebalance_monitor.streaming.core.consumer.foreign_verdict import ForeignLeader, foreign_leader
-from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
+from .client_library import leaders_library
+from .foreign_leaders import ForeignLeader, foreign_leader
+from .members import ReadMembers, read_members
 
 RANGE, ROUNDROBIN = "range", "roundrobin"
 STICKY_ONES = (STICKY, COOPERATIVE_STICKY)

@@ -10,15 +10,11 @@ from dataclasses import dataclass, replace
 
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
-from rebalance_monitor.streaming.core.consumer.answer import (
-    RANGE,
-    ROUNDROBIN,
-    STICKY_ONES,
-    Answer,
-    shown,
-    sole_owners,
-)
-from rebalance_monitor.streaming.core.consumer.catalogue import (
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
+from .answer import RANGE, ROUNDROBIN, STICKY_ONES, Answer, shown, sole_owners
+from .catalogue import (
     NEEDLESS_MOVES,
     NOT_COPARTITIONED,
     SWAPPED,
@@ -29,9 +25,6 @@ from rebalance_monitor.streaming.core.consumer.catalogue import (
     UNEVEN_STICKY,
     UNSUBSCRIBED,
 )
-from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
 
 NAMED = 5
 """Partitions that a message names before it only counts them."""

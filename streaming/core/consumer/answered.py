@@ -3,13 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.consumer import own_assignors, unowned
-from rebalance_monitor.streaming.core.consumer.answer import KNOWN, Answer
-from rebalance_monitor.streaming.core.consumer.answer_laws import ANSWER_LAWS
-from rebalance_monitor.streaming.core.consumer.catalogue import NO_SUCH_PARTITION, WITHOUT_OWNER
-from rebalance_monitor.streaming.core.consumer.own_assignors import Habits
-from rebalance_monitor.streaming.core.consumer.state import ConsumerState
-from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of, source_of
 from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
@@ -19,6 +12,13 @@ from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Certainty
+from . import own_assignors, unowned
+from .answer import KNOWN, Answer
+from .answer_laws import ANSWER_LAWS
+from .catalogue import NO_SUCH_PARTITION, WITHOUT_OWNER
+from .own_assignors import Habits
+from .state import ConsumerState
+from .unowned import Waits
 
 
 @dataclass(frozen=True, slots=True)

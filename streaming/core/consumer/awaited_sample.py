@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import CLOCKS_APART_MS
-from rebalance_monitor.streaming.core.consumer.short_subscription import subscription_of
-from rebalance_monitor.streaming.core.consumer.topic_views import SAMPLE_AGE_MS
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import Row, Waiting
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
+from .subscriptions import subscription_of
+from .topic_views import SAMPLE_AGE_MS
 
 MISSING = "a sample of the topics that was taken after the record"
 METADATA_AGE_MS = 2_000

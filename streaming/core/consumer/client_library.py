@@ -27,13 +27,9 @@ from rebalance_monitor.schemas.sticky_user_data import (
     GENERATION_BYTES,
     decode_sticky_user_data,
 )
-from rebalance_monitor.streaming.core.consumer.short_subscription import (
-    ShortSubscription,
-    short_members,
-    subscription_of,
-)
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
+from .subscriptions import ShortSubscription, short_members, subscription_of
 
 _DEFAULT_CLIENT_IDS: Mapping[str, ClientLibrary] = {
     "rdkafka": ClientLibrary.LIBRDKAFKA,

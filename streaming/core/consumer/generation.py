@@ -3,15 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment
-from rebalance_monitor.streaming.core.consumer import presumed_client
-from rebalance_monitor.streaming.core.consumer.answer import answer_of
-from rebalance_monitor.streaming.core.consumer.answered import told_by
-from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
-from rebalance_monitor.streaming.core.consumer.laws import CONSUMER, ConsumerLaw
-from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
-from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers
-from rebalance_monitor.streaming.core.consumer.state import ConsumerState, LastJoin
-from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.fold import departures, missing_members, static_members
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED, MissedMembers
@@ -22,6 +13,15 @@ from rebalance_monitor.streaming.core.incidents.of_every_group import OUTLIVE_EM
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject, Verdict
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
+from . import presumed_client
+from .answer import answer_of
+from .answered import told_by
+from .catalogue import CONTESTED
+from .laws import CONSUMER, ConsumerLaw
+from .members import ReadMembers
+from .state import ConsumerState, LastJoin
+from .subscriptions import shares_of
+from .unowned import Waits
 
 
 def judged(

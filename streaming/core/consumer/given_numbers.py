@@ -4,17 +4,23 @@ given            t-0 t-1 t-3
 range            the leader did not know t with 4 partitions: t-2 would be given
 cooperative      it did, if a member reports to own t-2 and has to give it up first
 nothing of u     the leader did not know u at all
+
+Where no sample tells how many partitions a topic had, the numbers do. An assignor gives every partition of a topic it
+knows to somebody, so the highest number that was given, or that a cooperative member still owns, tells how many there
+were. This may be wrong (a partition may be held back, an answer may be wrong at its end), so what fits such counts is
+explainable at best, and what does not fit is no finding.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rebalance_monitor.assignors.consumer.model import ConsumerMember
+from rebalance_monitor.assignors.consumer.model import ConsumerMember, TopicRacks
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
 
 Numbers = Mapping[str, frozenset[int]]
+NOBODYS = frozenset[int]()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +58,41 @@ def given_numbers(
     return GivenNumbers(given)
 
 
-def _numbers(shares: Iterable[Sequence[TopicPartition]]) -> Numbers:
+def _numbers(shares: Iterable[Sequence[TopicPartition]], topics: frozenset[str] | None = None) -> Numbers:
+    """The partition numbers in these shares, of these topics alone where some are named."""
     found = defaultdict[str, set[int]](set)
     for share in shares:
         for topic, number in share:
             found[topic].add(number)
-    return {topic: frozenset(numbers) for topic, numbers in found.items()}
+    return {topic: frozenset(numbers) for topic, numbers in found.items() if topics is None or topic in topics}
+
+
+MOST_HOLES = 1_000
+"""More numbers below the highest one than this, and nobody has them: then the numbers are not those of a topic."""
+
+
+def guessed(
+    observed: Mapping[str, Sequence[TopicPartition]], members: Iterable[ConsumerMember], unsure: frozenset[str]
+) -> Iterator[TopicRacks]:
+    """The topics in `unsure` with the counts that the answer shows, then with those that owned partitions show too; no
+    racks. Nothing where a number is too high for a topic."""
+    given = _numbers(observed.values(), unsure)
+    first = _counted(given)
+    if first is None:
+        return
+    yield first
+    owned = _numbers((one.owned for one in members), unsure)
+    if all(numbers <= given.get(topic, NOBODYS) for topic, numbers in owned.items()):
+        return
+    second = _counted(
+        {topic: given.get(topic, NOBODYS) | owned.get(topic, NOBODYS) for topic in given.keys() | owned.keys()}
+    )
+    if second is not None and second != first:
+        yield second
+
+
+def _counted(numbers: Numbers) -> TopicRacks | None:
+    counts = {topic: max(known) + 1 for topic, known in numbers.items() if known}
+    if any(min(numbers[topic]) < 0 or count - len(numbers[topic]) > MOST_HOLES for topic, count in counts.items()):
+        return None
+    return {topic: (frozenset[str](),) * count for topic, count in counts.items()}

@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from rebalance_monitor.streaming.core.consumer.catalogue import CONSUMER_UNDECODABLE, MIXED_CLIENTS, SHORT_SUBSCRIPTION
-from rebalance_monitor.streaming.core.consumer.read_members import left_out
-from rebalance_monitor.streaming.core.consumer.short_subscription import short_members, subscription_of
 from rebalance_monitor.streaming.core.fold.unreadable_members import unreadable_members
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
+from .catalogue import CONSUMER_UNDECODABLE, MIXED_CLIENTS, SHORT_SUBSCRIPTION
+from .members import left_out
+from .subscriptions import short_members, subscription_of
 
 CONSUMER = "consumer"
 NAMED = 3

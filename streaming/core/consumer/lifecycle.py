@@ -4,16 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
-from rebalance_monitor.streaming.core.consumer import awaited_sample, catalogue, own_assignors, unowned
-from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED
-from rebalance_monitor.streaming.core.consumer.generation import judged
-from rebalance_monitor.streaming.core.consumer.laws import LAWS, ConsumerLaw
-from rebalance_monitor.streaming.core.consumer.member_format import CONSUMER_MEMBERS
-from rebalance_monitor.streaming.core.consumer.member_shares import shares_of
-from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
-from rebalance_monitor.streaming.core.consumer.state import ConsumerState
-from rebalance_monitor.streaming.core.consumer.unowned import Waits
-from rebalance_monitor.streaming.core.consumer.verdict import judge, surely_rests_on_samples
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Followed, Holdings, Holds, Timed
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
@@ -28,6 +18,15 @@ from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Source, Verdict
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
+from . import awaited_sample, catalogue, own_assignors, unowned
+from .catalogue import CONTESTED
+from .generation import judged
+from .laws import LAWS, ConsumerLaw
+from .members import ReadMembers, read_members
+from .state import ConsumerState
+from .subscriptions import CONSUMER_MEMBERS, shares_of
+from .unowned import Waits
+from .verdict import judge, surely_rests_on_samples
 
 
 class ConsumerLifecycle(Lifecycle):

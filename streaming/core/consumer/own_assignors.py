@@ -20,19 +20,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.consumer import topic_views
-from rebalance_monitor.streaming.core.consumer.answer import KNOWN, Answer, shown
-from rebalance_monitor.streaming.core.consumer.awaited_sample import METADATA_AGE_MS
-from rebalance_monitor.streaming.core.consumer.catalogue import (
-    NO_SUCH_PARTITION,
-    TWO_OWNERS,
-    UNSUBSCRIBED,
-    WITHOUT_OWNER,
-)
-from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, OwnAssignor
+from . import topic_views
+from .answer import KNOWN, Answer, shown
+from .awaited_sample import METADATA_AGE_MS
+from .catalogue import NO_SUCH_PARTITION, TWO_OWNERS, UNSUBSCRIBED, WITHOUT_OWNER
+from .members import ReadMembers
 
 _ON_PURPOSE = {OwnAssignor.SHARES: TWO_OWNERS.code, OwnAssignor.OMITS: WITHOUT_OWNER.code}
 

@@ -13,13 +13,13 @@ A leader that once answered otherwise is a stranger while it is a member: nothin
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.consumer import leaders_release
-from rebalance_monitor.streaming.core.consumer.assignors import KEEPING
-from rebalance_monitor.streaming.core.consumer.client_library import any_foreign
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
+from . import leaders_release
+from .assignors import KEEPING
+from .client_library import any_foreign
 
 FEWEST_EQUAL = 2
 """Answers in a row that Kafka's class gave, before a leader is held to it. One alone may be chance: it gave 4 of 47

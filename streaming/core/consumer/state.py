@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.core.consumer.own_assignors import Habits
-from rebalance_monitor.streaming.core.consumer.presumed_client import NO_ANSWERS, StickyAnswers
-from rebalance_monitor.streaming.core.consumer.unowned import Waits
 from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.fold.written_again import FirstVerdict
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
+from .own_assignors import Habits
+from .presumed_client import NO_ANSWERS, StickyAnswers
+from .unowned import Waits
 
 
 @dataclass(frozen=True, slots=True)

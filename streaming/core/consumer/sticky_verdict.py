@@ -15,19 +15,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 
-from rebalance_monitor.assignors.consumer.model import ConsumerMember
+from rebalance_monitor.assignors.consumer.model import ConsumerMember, TopicRacks
 from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
 from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
-from rebalance_monitor.streaming.core.consumer import leaders_release
-from rebalance_monitor.streaming.core.consumer.answer import shown, sole_owners
-from rebalance_monitor.streaming.core.consumer.assignors import KEEPING
-from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
+from . import leaders_release
+from .answer import shown, sole_owners
+from .assignors import KEEPING
 
 Shares = Mapping[str, tuple[TopicPartition, ...]]
 

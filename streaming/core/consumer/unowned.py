@@ -21,13 +21,14 @@ from itertools import islice
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.cluster.topics import METADATA_MAX_AGE_MS, TopicHistory
-from rebalance_monitor.streaming.core.consumer import topic_views
-from rebalance_monitor.streaming.core.consumer.answer import STICKY_ONES, Answer, shown
-from rebalance_monitor.streaming.core.consumer.catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
-from rebalance_monitor.streaming.core.consumer.guessed_counts import MOST_HOLES
 from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
 from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from . import topic_views
+from .answer import STICKY_ONES, Answer, shown
+from .catalogue import TRANSFER_UNFINISHED, WITHOUT_OWNER
+from .given_numbers import MOST_HOLES
 
 MOST_WAITING = 1_000
 """Partitions of one group that are waited for at a time."""
@@ -190,13 +191,12 @@ def _findings(waits: Mapping[str, Wait]) -> Iterator[Finding]:
         topics[key.rpartition("-")[0]].append(key)
     for topic, keys in topics.items():
         certainty = max((waits[key].certainty for key in keys), key=_ORDER.index)
-        rest = f" and {len(keys) - 5} more" if len(keys) > 5 else ""
         yield Finding(
             rule=WITHOUT_OWNER,
             severity=Severity.INFO if certainty is Certainty.POSSIBLE else WITHOUT_OWNER.severity,
             certainty=certainty,
             subjects=(Subject("topic", topic),),
-            message=f"no member has {', '.join(keys[:5])}{rest} for longer than the group's time-outs",
+            message=f"no member has {listed(keys)} for longer than the group's time-outs",
             evidence=tuple(dict.fromkeys(Evidence(source=waits[key].source) for key in keys)),
         )
 

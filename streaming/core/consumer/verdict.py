@@ -8,26 +8,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import assert_never
 
-from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember
+from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember, TopicRacks
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.consumer import guessed_counts, leaders_release, sticky_verdict, topic_views
-from rebalance_monitor.streaming.core.consumer.answer import KNOWN
-from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
-from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
-from rebalance_monitor.streaming.core.consumer.foreign_orders import foreign_orders
-from rebalance_monitor.streaming.core.consumer.foreign_verdict import foreign_leader
-from rebalance_monitor.streaming.core.consumer.given_numbers import given_numbers
-from rebalance_monitor.streaming.core.consumer.leaders_release import Writers
-from rebalance_monitor.streaming.core.consumer.presumed_client import NO_ANSWERS, StickyAnswers, presumed_java
-from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
-from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
 from rebalance_monitor.streaming.core.model.candidates import Candidate, explanation, those
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from . import leaders_release, sticky_verdict, topic_views
+from .answer import KNOWN
+from .assignors import KEEPING, PLAIN, Assignor
+from .client_library import leaders_library
+from .foreign_leaders import foreign_leader, foreign_orders
+from .given_numbers import given_numbers, guessed
+from .leaders_release import Writers
+from .members import ReadMembers, read_members
+from .presumed_client import NO_ANSWERS, StickyAnswers, presumed_java
 
 INFERRED = "partition counts inferred from the assignment itself"
 
@@ -80,11 +79,11 @@ def judge(
     # What changed between the last sample of all and the record is shown by nothing but the answer.
     unsure = (frozenset(wanted) if no_later_sample else topic_views.unsure(history, wanted, at_ms)) & given
     near = _later(history, wanted, at_ms, given) if current is None else ()
-    guesses = _guesses(near, current, guessed_counts.guessed(observed, members, unsure))
+    guesses = _guesses(near, current, guessed(observed, members, unsure))
     verdict = _by_a_guess(by, guesses, unsure) or verdict
     never = {topic for topic in unsure if not history.ever(topic)}
     if verdict is None or (never and verdict.grade is Grade.UNEXPLAINED):
-        text = f"partition counts not known: {guessed_counts.topics_of(never or wanted)}"
+        text = f"partition counts not known: {listed(sorted(never or wanted))}"
         return _not_judged(assignor, ReasonKind.PARTITIONS_UNKNOWN, text)
     if verdict.grade is not Grade.UNEXPLAINED:
         return verdict
@@ -174,7 +173,7 @@ def _by_a_guess(
         match found.grade:
             case Grade.MATCH | Grade.EXPLAINABLE:
                 more = "" if found.reason is None else f"; {found.reason.text}"
-                text = f"{guess}: {guessed_counts.topics_of(unsure)}{more}"
+                text = f"{guess}: {listed(sorted(unsure))}{more}"
                 return replace(found, grade=Grade.EXPLAINABLE, reason=Reason(ReasonKind.COUNTS_INFERRED, text))
             case Grade.NOT_JUDGED:
                 return found

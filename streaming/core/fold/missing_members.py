@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS
 from rebalance_monitor.streaming.core.incidents.static_member_missing import STATIC_MEMBER_MISSING
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
-from rebalance_monitor.streaming.core.model.moments import utc
+from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Source, Subject
 

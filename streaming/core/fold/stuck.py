@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.stuck_rebalance import STUCK_REBALANCE
-from rebalance_monitor.streaming.core.model.moments import utc
+from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.model.subjects import LastRecord

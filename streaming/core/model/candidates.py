@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from rebalance_monitor.streaming.core.model.reasons import Reason
-from rebalance_monitor.streaming.core.model.results import Grade
+from .reasons import Reason
+from .results import Grade
 
 R = TypeVar("R")
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from rebalance_monitor.streaming.core.model.published import Says
-from rebalance_monitor.streaming.core.model.subjects import Subject
+from .published import Says
+from .subjects import Subject
 
 MOVES = (
     "started", "stopped", "moved_in_two_steps", "moved_at_once", "returned", "revoked", "lost", "duplicated",

@@ -7,8 +7,8 @@ needed, the assignment epoch that it was computed, and each member's epoch how f
 from dataclasses import dataclass
 from typing import Annotated
 
-from rebalance_monitor.streaming.core.model.published import HIDDEN, Says
-from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
+from .published import HIDDEN, Says
+from .streams_detail import StreamsDetail
 
 STATES = (
     "STABLE", "UNREVOKED_PARTITIONS", "UNRELEASED_PARTITIONS", "UNREVOKED_TASKS", "UNRELEASED_TASKS", "UNKNOWN",

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, ClassVar
 
-from rebalance_monitor.streaming.core.model.published import HIDDEN, Says
-from rebalance_monitor.streaming.core.model.subjects import Source, Subject
+from .published import HIDDEN, Says
+from .subjects import Source, Subject
 
 
 class Severity(StrEnum):

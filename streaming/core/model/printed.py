@@ -4,17 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
-from rebalance_monitor.streaming.core.model.published import DEFS, HIDDEN, Object, Says, schema_name, schemas
-from rebalance_monitor.streaming.core.model.results import (
-    GapRecord,
-    Generation,
-    GroupProgress,
-    Incident,
-    JobState,
-    Part,
-    Source,
-    UndecodableRecord,
-)
+from .published import DEFS, HIDDEN, Object, Says, schema_name, schemas
+from .results import GapRecord, Generation, GroupProgress, Incident, JobState, Part, Source, UndecodableRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from rebalance_monitor.streaming.core.model.codec import AS_IT_IS, Form, Plan, Slot, compiled, plan_of
+from .codec import AS_IT_IS, Form, Plan, Slot, compiled, plan_of
 
 T = TypeVar("T")
 Object = dict[str, Any]

@@ -8,8 +8,8 @@ bytes is an object to everybody else.
 from dataclasses import dataclass, field
 from typing import Annotated, TypeAlias
 
-from rebalance_monitor.streaming.core.model.codec import DERIVED
-from rebalance_monitor.streaming.core.model.published import Says
+from .codec import DERIVED
+from .published import Says
 
 POLLED = "(polled)"
 """Stands for the topic in the place of what was polled: no topic may be called so."""

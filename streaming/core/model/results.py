@@ -8,21 +8,21 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, ClassVar, TypeAlias
 
-from rebalance_monitor.streaming.core.model.effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
-from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
-from rebalance_monitor.streaming.core.model.findings import AlertSeverity as AlertSeverity
-from rebalance_monitor.streaming.core.model.findings import Certainty as Certainty
-from rebalance_monitor.streaming.core.model.findings import Evidence as Evidence
-from rebalance_monitor.streaming.core.model.findings import Incident as Incident
-from rebalance_monitor.streaming.core.model.findings import Part as Part
-from rebalance_monitor.streaming.core.model.findings import Severity as Severity
-from rebalance_monitor.streaming.core.model.published import HIDDEN, OPTIONAL, Says
-from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.model.records import Sampled as Sampled
-from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
-from rebalance_monitor.streaming.core.model.subjects import LastRecord as LastRecord
-from rebalance_monitor.streaming.core.model.subjects import Source as Source
-from rebalance_monitor.streaming.core.model.subjects import Subject as Subject
+from .effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
+from .epoch_detail import EpochDetail
+from .findings import AlertSeverity as AlertSeverity
+from .findings import Certainty as Certainty
+from .findings import Evidence as Evidence
+from .findings import Incident as Incident
+from .findings import Part as Part
+from .findings import Severity as Severity
+from .published import HIDDEN, OPTIONAL, Says
+from .reasons import Reason, ReasonKind
+from .records import Sampled as Sampled
+from .streams_detail import StreamsDetail
+from .subjects import LastRecord as LastRecord
+from .subjects import Source as Source
+from .subjects import Subject as Subject
 
 TopicItem = tuple[str, int]
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fnmatch import fnmatchcase
 
-from rebalance_monitor.streaming.core.model.results import AlertSeverity
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from .results import AlertSeverity
+from .streams_settings import StreamsSettings
 
 # What holds where nobody says otherwise; the two time-outs are the defaults of Connect's workers.
 JUDGE_WAIT_MS = 60_000

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from rebalance_monitor.streaming.core.model.published import Says
+from .published import Says
 
 LAWS = ("ok", "violated", "undetermined")
 MISSING_STANDBYS = "Copies that tasks with state lack against num.standby.replicas; null where that is not known."

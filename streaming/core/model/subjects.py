@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from rebalance_monitor.streaming.core.model.published import Says
+from .published import Says
 
 SUBJECTS = ("worker", "member", "connector", "task", "topic", "partition", "group")
 

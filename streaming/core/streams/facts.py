@@ -16,6 +16,7 @@ from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPa
 from rebalance_monitor.streaming.core.cluster.changelogs import CHANGELOG_SUFFIX, ChangelogEnds
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model import messages
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from .bugs import Bug
@@ -270,6 +271,4 @@ def found(
 
 def listed(tasks: Iterable[TaskId]) -> str:
     """Tasks for a message, the many after the first ones as a number."""
-    names = [str(task) for task in sorted_tasks(set(tasks))]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    return messages.listed(map(str, sorted_tasks(set(tasks))), NAMED)

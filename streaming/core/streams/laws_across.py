@@ -21,7 +21,8 @@ from math import ceil
 
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import task_of
-from rebalance_monitor.streaming.core.model.moments import utc
+from rebalance_monitor.streaming.core.model import messages
+from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity
 from .bugs import IGNORED_REJOINS
 from .catalogue_across import NO_PROGRESS, NOT_CONVERGED, PING_PONG, STATE_LOST, UNSTABLE_OUTPUT
@@ -109,8 +110,7 @@ def _causes(
 
 
 def _named(copies: list[str]) -> str:
-    more = f" and {len(copies) - NAMED} more" if len(copies) > NAMED else ""
-    return ", ".join(sorted(copies)[:NAMED]) + more
+    return messages.listed(sorted(copies), NAMED)
 
 
 FAR_BELOW = 10_000

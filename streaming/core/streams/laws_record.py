@@ -10,6 +10,7 @@ from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.members import SHUTDOWN_REQUESTED, host_info_of
 from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.streaming.core.model import messages
 from rebalance_monitor.streaming.core.model.results import Severity
 from .bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
 from .catalogue import (
@@ -258,8 +259,7 @@ def _error_assignment(facts: Facts) -> Violations:
     if SHUTDOWN_REQUESTED not in codes:
         return found(ERROR_ASSIGNMENT, facts, f"the leader handed out error {max(codes)} and no tasks")
     names = [f"{one.id} ({one.row.client_host.lstrip('/')})" for one in asking(facts.record.threads)]
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    who = f"{', '.join(names[:NAMED])}{more} asked for it" if names else "no member asked for it"
+    who = f"{messages.listed(names, NAMED)} asked for it" if names else "no member asked for it"
     return found(ERROR_ASSIGNMENT, facts, f"the leader ordered the shutdown of the whole application: {who}")
 
 

@@ -13,12 +13,12 @@ from rebalance_monitor.assignors.broker import range_assignor, simple, uniform
 from rebalance_monitor.assignors.broker.model import JAVA, JAVAS, NEWEST, Outcome, Release, javas_of
 from rebalance_monitor.schemas.group_values import ConsumerMember
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.targets.expected import Assign, assignor_input
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.reasons import other_release
-from rebalance_monitor.streaming.core.targets.topics import KnownTopics, Topics
-from rebalance_monitor.streaming.core.targets.verdict import Assigning, Assumption
+from .expected import Assign, assignor_input
+from .group import TargetGroup
+from .operation import Computed
+from .reasons import other_release
+from .topics import KnownTopics, Topics
+from .verdict import Assigning, Assumption
 
 DEFAULT_ASSIGNOR = "uniform"
 _ASSIGNORS: Mapping[str, Callable[..., Outcome]] = {"uniform": uniform.assign, "range": range_assignor.assign}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from rebalance_monitor.streaming.core.targets.units import NONE, Units
+from .units import NONE, Units
 
 
 class Law(Enum):

@@ -28,8 +28,8 @@ from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.schemas.streams_values import StreamsMember
 from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Subject
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.member import TargetMember
+from .group import TargetGroup
+from .member import TargetMember
 
 MOST_SUBJECTS = 100
 MOST_EVIDENCE = 10

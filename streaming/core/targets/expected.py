@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, BrokerResult, Outcome, member_orders
 from rebalance_monitor.schemas.group_values import Target
-from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.topics import Topics
-from rebalance_monitor.streaming.core.targets.units import TopicPartition
+from .operation import Computed
+from .topics import Topics
+from .units import TopicPartition
 
 _MOST_ORDERS = 720
 _MOST_WORK = 100_000

@@ -8,15 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.model.moments import utc
+from rebalance_monitor.streaming.core.model.messages import listed, utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
-from rebalance_monitor.streaming.core.targets.breaches import Breach, Law
-from rebalance_monitor.streaming.core.targets.chains import waiting_for
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.kind import Kind
-from rebalance_monitor.streaming.core.targets.shown import listed, shown
-from rebalance_monitor.streaming.core.targets.topics import NameOf
-from rebalance_monitor.streaming.core.targets.units import HeldUnit, Units, partitions_in, tasks_in
+from .breaches import Breach, Law
+from .group import TargetGroup, waiting_for
+from .kind import Kind
+from .shown import shown
+from .topics import NameOf
+from .units import HeldUnit, Units, partitions_in, tasks_in
 
 MOST_PARTITIONS = 50
 """Partitions that are findings of one moment, at the most."""

@@ -10,11 +10,11 @@ from functools import cache
 
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.fold.capabilities import Holdings
-from rebalance_monitor.streaming.core.targets import tasks
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.tasks_published import Reads, share_of
-from rebalance_monitor.streaming.core.targets.topics import naming
-from rebalance_monitor.streaming.core.targets.units import ACTIVE, RoleTask, partitions_in, tasks_in
+from . import tasks
+from .group import TargetGroup
+from .shown import Reads, read_by
+from .topics import naming
+from .units import ACTIVE, RoleTask, partitions_in, tasks_in
 
 
 def held_partitions(group: TargetGroup, history: TopicHistory) -> Holdings:
@@ -49,4 +49,4 @@ def _busy_ms(group: TargetGroup) -> int | None:
 
 
 def _named(some: Iterable[RoleTask], reads: Reads) -> tuple[str, ...]:
-    return tuple(f"{topic}-{number}" for topic, number in share_of(some, reads).partitions)
+    return tuple(f"{topic}-{number}" for topic, number in read_by(some, reads).partitions)

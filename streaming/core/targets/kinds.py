@@ -3,15 +3,14 @@
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.model.results import Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
-from rebalance_monitor.streaming.core.targets import assigning, holdings, tasks_published, tasks_verdict, verdict
-from rebalance_monitor.streaming.core.targets.breaches import Law
-from rebalance_monitor.streaming.core.targets.kind import UNSURE, Judge, Kind, KindWords
-from rebalance_monitor.streaming.core.targets.lacking import lacking_shared, lacking_tasks
-from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.rules import RULES
-from rebalance_monitor.streaming.core.targets.stated import StatedPart
-from rebalance_monitor.streaming.core.targets.topics import NameOf
-from rebalance_monitor.streaming.core.targets.verdict import Assigning
+from . import assigning, holdings, shown, tasks_verdict, verdict
+from .breaches import Law
+from .kind import UNSURE, Judge, Kind, KindWords, lacking_shared, lacking_tasks
+from .member import StatedPart
+from .operation import Computed
+from .rules import RULES
+from .topics import NameOf
+from .verdict import Assigning
 
 
 def judged_by(assigning: Assigning) -> Judge:
@@ -63,7 +62,7 @@ STREAMS = Kind(
     converts=True,
     lacking=lacking_tasks,
     holdings=holdings.read_by_tasks,
-    detail=tasks_published.detail_of,
+    detail=shown.detail_of,
 )
 """Types 18 and 24 are written by no release up to 4.3. A broker waits 3 s by default for more members of a group that
 was empty (4.2)."""

@@ -9,11 +9,11 @@ Source: docs/protocol/coordinator-log.md, sections 6.4, 7.1 and 7.2.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from rebalance_monitor.streaming.core.targets.breaches import Breach, Deadline, Law
-from rebalance_monitor.streaming.core.targets.member_laws import HEARTBEAT_MS, SLACK_MS
-from rebalance_monitor.streaming.core.targets.operation import Operation
-from rebalance_monitor.streaming.core.targets.tally import Tally
-from rebalance_monitor.streaming.core.targets.units import ACTIVE, NONE, Units
+from .breaches import Breach, Deadline, Law
+from .member_laws import HEARTBEAT_MS, SLACK_MS
+from .operation import Operation
+from .tally import Tally
+from .units import ACTIVE, NONE, Units
 
 _RANKS = {law: rank for rank, law in enumerate(Law)}
 

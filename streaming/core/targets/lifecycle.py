@@ -23,20 +23,13 @@ from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, MemberRow, OtherGroup, Row
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
-from rebalance_monitor.streaming.core.targets import closing, timing
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.kind import Kind
-from rebalance_monitor.streaming.core.targets.moment import (
-    CLOSED_MS,
-    begins_another,
-    carried_on,
-    record_of,
-    records_of,
-    torn_off,
-)
-from rebalance_monitor.streaming.core.targets.state import TargetsState
-from rebalance_monitor.streaming.core.targets.tally import Tally
-from rebalance_monitor.streaming.core.targets.trust import doubted, found
+from . import closing, timing
+from .group import TargetGroup
+from .kind import Kind
+from .operation import CLOSED_MS, begins_another, carried_on, record_of, records_of, torn_off
+from .state import TargetsState
+from .tally import Tally
+from .trust import doubted, found
 
 
 class TargetsLifecycle(Lifecycle):

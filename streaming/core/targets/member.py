@@ -1,6 +1,9 @@
 """One member of a group that has targets, as its records show it, whatever the group's protocol."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import TypeAlias
 
 from rebalance_monitor.schemas.group_records import Value
 from rebalance_monitor.schemas.group_values import (
@@ -13,9 +16,27 @@ from rebalance_monitor.schemas.group_values import (
     UnknownState,
 )
 from rebalance_monitor.schemas.streams_values import StreamsCurrent, StreamsMember, StreamsTarget
-from rebalance_monitor.streaming.core.targets import units
-from rebalance_monitor.streaming.core.targets.stated import StatedPart
-from rebalance_monitor.streaming.core.targets.units import ACTIVE, Units
+from . import units
+from .units import ACTIVE, Units
+
+
+class StatedPart(Enum):
+    """A part of a group that one type of record states; its tombstone takes that part away."""
+
+    EPOCH = auto()
+    ASSIGNED = auto()
+    MEMBER = auto()
+    TARGET = auto()
+    CURRENT = auto()
+    METADATA = auto()
+    REGEX = auto()
+    TOPOLOGY = auto()
+    SHARE_STATES = auto()
+
+
+Parts: TypeAlias = Mapping[int, StatedPart]
+"""What the records of one kind of group state, by their types; records of other types change nothing."""
+OF_MEMBERS = (StatedPart.MEMBER, StatedPart.TARGET, StatedPart.CURRENT)
 
 STATIC_AWAY = -2
 """Member epoch of a static member that left for a while: nobody consumes its partitions, and they stay reserved."""

@@ -7,10 +7,10 @@ to which the group's `ahead_ms` is to be added. Source: docs/protocol/coordinato
 from collections.abc import Callable, Iterator, Mapping
 
 from rebalance_monitor.schemas.group_values import MemberState
-from rebalance_monitor.streaming.core.targets.breaches import Breach, Deadline, Law, Terms
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.member import TargetMember
-from rebalance_monitor.streaming.core.targets.units import NONE, Units, partitions_in
+from .breaches import Breach, Deadline, Law, Terms
+from .group import TargetGroup
+from .member import TargetMember
+from .units import NONE, Units, partitions_in
 
 HEARTBEAT_MS = 5_000
 """A broker's default for the heartbeat interval."""

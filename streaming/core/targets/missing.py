@@ -17,13 +17,13 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED, LastProcess, MissedMembers
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
-from rebalance_monitor.streaming.core.targets.causes import asked_to_leave
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.member import TargetMember
-from rebalance_monitor.streaming.core.targets.shown import shown
-from rebalance_monitor.streaming.core.targets.state import TargetsState
-from rebalance_monitor.streaming.core.targets.timing import shortest_session_ms, silent_member_ms
-from rebalance_monitor.streaming.core.targets.topics import NameOf
+from .causes import asked_to_leave
+from .group import TargetGroup
+from .member import TargetMember
+from .shown import shown
+from .state import TargetsState
+from .timing import shortest_session_ms, silent_member_ms
+from .topics import NameOf
 
 
 def noted(

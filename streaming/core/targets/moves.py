@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from rebalance_monitor.schemas.group_values import MemberState
-from rebalance_monitor.streaming.core.targets.breaches import Breach, Law
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.member import TargetMember
-from rebalance_monitor.streaming.core.targets.operation import Operation
-from rebalance_monitor.streaming.core.targets.stated import StatedPart
-from rebalance_monitor.streaming.core.targets.units import NONE, HeldUnit, Units
+from .breaches import Breach, Law
+from .group import TargetGroup
+from .member import StatedPart, TargetMember
+from .operation import Operation
+from .units import NONE, HeldUnit, Units
 
 
 def unlike_before(operation: Operation, twice: Collection[HeldUnit] = ()) -> Iterator[Breach]:

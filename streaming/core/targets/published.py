@@ -7,15 +7,13 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import diff_of
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail, MemberProgress
 from rebalance_monitor.streaming.core.model.results import Cause, Generation, MemberResult, Source, Verdict
-from rebalance_monitor.streaming.core.targets import tasks
-from rebalance_monitor.streaming.core.targets.chains import waiting_for
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.kind import Kind
-from rebalance_monitor.streaming.core.targets.member import TargetMember
-from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.shown import share_of, targets_by_name
-from rebalance_monitor.streaming.core.targets.tasks_published import Reads
-from rebalance_monitor.streaming.core.targets.topics import NameOf
+from . import tasks
+from .group import TargetGroup, waiting_for
+from .kind import Kind
+from .member import TargetMember
+from .operation import Computed
+from .shown import Reads, share_of, targets_by_name
+from .topics import NameOf
 
 
 def generation_of(

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
-from rebalance_monitor.streaming.core.targets import rules_consumer as consumer
-from rebalance_monitor.streaming.core.targets import rules_share as share
-from rebalance_monitor.streaming.core.targets import rules_streams as streams
-from rebalance_monitor.streaming.core.targets.breaches import Law
+from . import rules_consumer as consumer
+from . import rules_share as share
+from . import rules_streams as streams
+from .breaches import Law
 
 # fmt: off
 _RULES: Mapping[Law, tuple[Rule | None, Rule | None, Rule | None]] = {

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.incidents.rule import Check
 from rebalance_monitor.streaming.core.incidents.step import looks
-from rebalance_monitor.streaming.core.targets import rules_consumer
-from rebalance_monitor.streaming.core.targets.rules_consumer import COORDINATOR, NEW_TARGET
+from . import rules_consumer
+from .rules_consumer import COORDINATOR, NEW_TARGET
 
 STATE = Check(
     "kafka-share-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",

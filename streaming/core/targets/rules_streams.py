@@ -6,13 +6,8 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.incidents.rule import Check
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.targets import rules_consumer
-from rebalance_monitor.streaming.core.targets.rules_consumer import (
-    COORDINATOR,
-    NEW_TARGET,
-    OF_NO_CLIENT,
-    rule_of_target,
-)
+from . import rules_consumer
+from .rules_consumer import COORDINATOR, NEW_TARGET, OF_NO_CLIENT, rule_of_target
 
 STATE = Check(
     "kafka-streams-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",

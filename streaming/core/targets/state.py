@@ -8,8 +8,8 @@ from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Source
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.member import later
+from .group import TargetGroup
+from .member import later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,10 +18,10 @@ from rebalance_monitor.assignors.broker.streams_model import Subtopology
 from rebalance_monitor.schemas.streams_values import SubtopologyInfo, Topology
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.reasons import INFERRED, OTHER_TOPICS
-from rebalance_monitor.streaming.core.targets.topics import moments_around
-from rebalance_monitor.streaming.core.targets.units import ACTIVE, tasks_in
+from .group import TargetGroup
+from .reasons import INFERRED, OTHER_TOPICS
+from .topics import moments_around
+from .units import ACTIVE, tasks_in
 
 STANDBYS = "num.standby.replicas"
 NOT_READY = Reason(ReasonKind.UNKNOWN_TOPICS, "nobody was given a task: topics of the topology may have been missing")

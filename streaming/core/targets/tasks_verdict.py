@@ -24,13 +24,13 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
-from rebalance_monitor.streaming.core.targets import tasks
-from rebalance_monitor.streaming.core.targets.expected import Comparison, orders_to_try
-from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.reasons import OVERTAKEN, RECORDS_MISSING, not_judged
-from rebalance_monitor.streaming.core.targets.tasks import STANDBYS, TopologyView
-from rebalance_monitor.streaming.core.targets.tasks_published import share_of
-from rebalance_monitor.streaming.core.targets.units import ACTIVE, NONE, STANDBY, Units, tasks_in
+from . import tasks
+from .expected import Comparison, orders_to_try
+from .operation import Computed
+from .reasons import OVERTAKEN, RECORDS_MISSING, not_judged
+from .shown import read_by
+from .tasks import STANDBYS, TopologyView
+from .units import ACTIVE, NONE, STANDBY, Units, tasks_in
 
 ASSIGNOR = "sticky"
 DEFAULT_STANDBYS, MOST_STANDBYS = 0, 2
@@ -70,7 +70,7 @@ def published(computed: Computed, settings: StreamsSettings, history: TopicHisto
     if found.expected is None:
         return found.verdict
     reads = tasks.reads(computed.after, history, at_ms)
-    expected = {name: ExpectedShare(assigned=share_of(tasks_in(of), reads)) for name, of in found.expected.items()}
+    expected = {name: ExpectedShare(assigned=read_by(tasks_in(of), reads)) for name, of in found.expected.items()}
     return replace(found.verdict, expected=expected)
 
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.targets import laws
-from rebalance_monitor.streaming.core.targets.breaches import Breach
-from rebalance_monitor.streaming.core.targets.kind import Kind
-from rebalance_monitor.streaming.core.targets.member_laws import SESSION_MS
-from rebalance_monitor.streaming.core.targets.state import TargetsState
-from rebalance_monitor.streaming.core.targets.tally import Tally
+from . import laws
+from .breaches import Breach
+from .kind import Kind
+from .member_laws import SESSION_MS
+from .state import TargetsState
+from .tally import Tally
 
 COVERED_MS = 300_000
 """So long after the time-outs a partition that a sample shows may still be in no target."""

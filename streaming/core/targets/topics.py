@@ -14,9 +14,9 @@ from functools import cache
 from rebalance_monitor.assignors.broker.model import BrokerTopic
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.reasons import INFERRED, OTHER_TOPICS
-from rebalance_monitor.streaming.core.targets.units import TopicPartition
+from .group import TargetGroup
+from .reasons import INFERRED, OTHER_TOPICS
+from .units import TopicPartition
 
 Topics = Mapping[str, BrokerTopic]
 NameOf = Callable[[bytes], str]

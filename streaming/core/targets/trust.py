@@ -17,24 +17,17 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Verdict
-from rebalance_monitor.streaming.core.targets.breaches import Breach
-from rebalance_monitor.streaming.core.targets.findings import evaluated, findings_of
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.kind import Kind
-from rebalance_monitor.streaming.core.targets.laws import state_findings
-from rebalance_monitor.streaming.core.targets.moment import holed
-from rebalance_monitor.streaming.core.targets.operation import Operation
-from rebalance_monitor.streaming.core.targets.reasons import (
-    BY_WHAT_WAS_READ,
-    MAYBE_MISSING,
-    RECORDS_MISSING,
-    SUBSCRIPTION_ASSUMED,
-    not_judged,
-)
-from rebalance_monitor.streaming.core.targets.state import TargetsState
-from rebalance_monitor.streaming.core.targets.tally import Tally
-from rebalance_monitor.streaming.core.targets.timing import overdue
-from rebalance_monitor.streaming.core.targets.topics import naming
+from .breaches import Breach
+from .findings import evaluated, findings_of
+from .group import TargetGroup
+from .kind import Kind
+from .laws import state_findings
+from .operation import Operation, holed
+from .reasons import BY_WHAT_WAS_READ, MAYBE_MISSING, RECORDS_MISSING, SUBSCRIPTION_ASSUMED, not_judged
+from .state import TargetsState
+from .tally import Tally
+from .timing import overdue
+from .topics import naming
 
 _SAID_WHILE_MISSING = frozenset({ReasonKind.EVIDENCE_MISSING, ReasonKind.CONVERSION})
 """Why a target is not judged, whether or not more records are missing."""

@@ -3,30 +3,36 @@
 What is not in the records is tried, the likeliest first: what the coordinator knew of the topics (`topics`), which
 release it runs, and on which Java. A target that no assumption gives is unexplained; one that cannot be recomputed is
 not judged. How a kind of group chooses its assignor says an `Assigning` (`assigning`).
+
+At first contact, or behind a hole, a member's subscription may not have been read: it is written when the member joins,
+and its target whenever that changes. So the targets are known long before all subscriptions are. If the assignor gives
+exactly these targets for a likely subscription, that is an explanation; if not, nobody knows why.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from rebalance_monitor.assignors.broker.model import BrokerResult, Outcome
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.targets import assumed
-from rebalance_monitor.streaming.core.targets.expected import Assign, Comparison, assignor_input, explained, flat_target
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.reasons import (
+from .expected import Assign, Comparison, assignor_input, explained, flat_target
+from .group import TargetGroup
+from .operation import Computed
+from .reasons import (
     CANNOT_RUN,
     INFERRED,
     MANY_ORDERS,
     OVERTAKEN,
     RECORDS_MISSING,
+    SUBSCRIPTION_ASSUMED,
+    SUBSCRIPTION_MISSING,
     not_judged,
 )
-from rebalance_monitor.streaming.core.targets.shown import share_of
-from rebalance_monitor.streaming.core.targets.topics import KnownTopics, NameOf, Topics, fits, holed, known_topics
+from .shown import share_of
+from .topics import KnownTopics, NameOf, Topics, fits, holed, known_topics
+from .units import partitions_in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +68,7 @@ def judge(assigning: Assigning, computed: Computed, history: TopicHistory, at_ms
     if any(one.untold for one in computed.before.members.values()):
         return not_judged(assignor, RECORDS_MISSING)
     if any(one.metadata is None for one in group.members.values()):
-        return assumed.judged(computed, history, lambda filled: judge(assigning, filled, history, at_ms, name_of))
+        return _as_likely_subscribed(assigning, computed, history, at_ms, name_of)
     unknown = assigning.unknown(group)
     if unknown is not None:
         return not_judged(assignor, unknown)
@@ -130,3 +136,42 @@ def _unexplained(computed: Computed, choice: Assumption, name_of: NameOf) -> Ver
     shares = {name: ExpectedShare(assigned=share_of(of, name_of)) for name, of in wanted.items()}
     expected = {name: shares.get(name, empty) for name in members}
     return Verdict(grade=Grade.UNEXPLAINED, assignor=choice.assignor, reason=reason, expected=expected)
+
+
+def _as_likely_subscribed(
+    assigning: Assigning, computed: Computed, history: TopicHistory, at_ms: int, name_of: NameOf
+) -> Verdict:
+    """The verdict on a target of a group in which subscriptions are missing."""
+    assignor = None
+    for names in _subscriptions(computed, history):
+        members = {
+            name: member.subscribing(names[name]) if name in names else member
+            for name, member in computed.after.members.items()
+        }
+        filled = replace(computed, after=replace(computed.after, members=members))
+        verdict = judge(assigning, filled, history, at_ms, name_of)
+        assignor = verdict.assignor
+        if verdict.grade is Grade.MATCH:
+            return replace(verdict, grade=Grade.EXPLAINABLE, reason=SUBSCRIPTION_ASSUMED)
+    return not_judged(assignor, SUBSCRIPTION_MISSING)
+
+
+def _subscriptions(computed: Computed, history: TopicHistory) -> Iterator[Mapping[str, tuple[str, ...]]]:
+    """What the members may subscribe to whose subscription is missing: all to everything that anybody reads, or each to
+    the topics of its targets, the one before and the new one."""
+    group, told = computed.after, computed.after.names()
+    known = tuple(dict.fromkeys(name for one in group.members.values() for name in group.names_of(one)))
+    topics: dict[str, set[bytes]] = {}
+    for members in (group.members, computed.before.members):
+        for name, member in members.items():
+            topics.setdefault(name, set()).update(topic for topic, _ in partitions_in(member.wanted()))
+    named = {topic: told.get(topic) or history.name_of(topic) for of in topics.values() for topic in of}
+    names = {topic: name for topic, name in named.items() if name is not None}
+    if len(names) < len(named):
+        return
+    missing = [name for name, member in group.members.items() if member.metadata is None]
+    alike = dict.fromkeys(missing, (*known, *sorted(set(names.values()) - set(known))))
+    yield alike
+    own = {name: tuple(sorted(names[topic] for topic in topics[name])) for name in missing}
+    if own != alike:
+        yield own

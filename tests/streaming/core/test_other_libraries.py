@@ -24,8 +24,7 @@ from rebalance_monitor.schemas.offsets_topic import decode_group_metadata, encod
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
-from rebalance_monitor.streaming.core.consumer.member_format import CONSUMER_MEMBERS
-from rebalance_monitor.streaming.core.consumer.short_subscription import ShortSubscription
+from rebalance_monitor.streaming.core.consumer.subscriptions import CONSUMER_MEMBERS, ShortSubscription
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary

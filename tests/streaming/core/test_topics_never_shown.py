@@ -9,7 +9,7 @@ from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory, TopicMetadata, history_of
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING
 from rebalance_monitor.streaming.core.consumer.awaited_sample import rests_on_samples
-from rebalance_monitor.streaming.core.consumer.read_members import read_members
+from rebalance_monitor.streaming.core.consumer.members import read_members
 from rebalance_monitor.streaming.core.consumer.verdict import judge, surely_rests_on_samples
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from tests.streaming.core.test_answer_mutants import generations

@@ -11,7 +11,6 @@ from rebalance_monitor.streaming.core.reading.snapshots import EMPTY, STABLE, Sn
 from rebalance_monitor.streaming.polling import asking_snapshots
 from rebalance_monitor.streaming.polling.asking_snapshots import (
     DIFFERENT,
-    NAMED,
     GroupsAnswer,
     KafkaSnapshots,
     not_described,
@@ -200,7 +199,7 @@ def test_a_group_of_which_two_brokers_say_different_things_is_unclear(turned: bo
 
 
 def test_a_sentence_names_some_groups_and_counts_the_others() -> None:
-    text = not_described({f"g{number}": "why" for number in range(NAMED + 2)})
+    text = not_described({f"g{number}": "why" for number in range(7)})
     assert "g0 (why), " in text
     assert " and 2 more, " in text
 

@@ -35,7 +35,7 @@ from rebalance_monitor.streaming.core.connect.rules.window import window_of
 from rebalance_monitor.streaming.core.fold.rounds import CALM_MS, with_round
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.model.moments import utc
+from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 
 

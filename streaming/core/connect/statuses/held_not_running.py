@@ -23,7 +23,7 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, shown_at
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.model.moments import utc
+from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 

@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.connect.statuses.round_change import Recor
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS
-from rebalance_monitor.streaming.core.model.moments import utc
+from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.results import Aftermath, Certainty, Evidence, Subject
 
 TOLD_MS = 24 * 60 * MINUTE_MS

@@ -18,8 +18,8 @@ from rebalance_monitor.streaming.core.targets import verdict
 from rebalance_monitor.streaming.core.targets.assigning import SHARES
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.member import TargetMember
-from rebalance_monitor.streaming.core.targets.moment import records_of as said_by
 from rebalance_monitor.streaming.core.targets.operation import Computed
+from rebalance_monitor.streaming.core.targets.operation import records_of as said_by
 from rebalance_monitor.streaming.core.targets.units import partitions_in
 from tests.streaming.core.targets.captured import SHARES as CAPTURE
 from tests.streaming.core.targets.captured import folded, rows_by_group

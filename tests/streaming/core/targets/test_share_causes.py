@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.core.model.results import Certainty, Generation
 from rebalance_monitor.streaming.core.targets.causes import causes_of
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.member import TargetMember
-from rebalance_monitor.streaming.core.targets.moment import record_of
+from rebalance_monitor.streaming.core.targets.operation import record_of
 from tests.streaming.core.targets.captured import SHARES, folded, rows_by_group
 from tests.streaming.core.targets.test_share_capture import GROUPS
 

@@ -19,8 +19,8 @@ from rebalance_monitor.streaming.core.model.results import Generation, Grade, In
 from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
-from rebalance_monitor.streaming.core.targets.moment import records_of as records_in
 from rebalance_monitor.streaming.core.targets.operation import Computed
+from rebalance_monitor.streaming.core.targets.operation import records_of as records_in
 from rebalance_monitor.streaming.core.targets.tasks_verdict import judge
 from tests.streaming.core.targets.captured import STREAMS as CAPTURE
 from tests.streaming.core.targets.captured import rows_by_group

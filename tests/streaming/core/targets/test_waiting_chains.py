@@ -14,8 +14,7 @@ from rebalance_monitor.schemas.streams_values import (
     SubtopologyTasks,
 )
 from rebalance_monitor.streaming.core.targets import units
-from rebalance_monitor.streaming.core.targets.chains import waiting_for
-from rebalance_monitor.streaming.core.targets.group import TargetGroup
+from rebalance_monitor.streaming.core.targets.group import TargetGroup, waiting_for
 from rebalance_monitor.streaming.core.targets.member import TargetMember
 from rebalance_monitor.streaming.core.targets.units import Units
 from tests.streaming.core.targets.test_epochs_laws import current, group, of

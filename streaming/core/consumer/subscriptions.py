@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.schemas import consumer_protocol
-from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.streaming.core.fold.published import MemberShares
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
+from rebalance_monitor.streaming.core.model.results import ConsumerShare
+from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 
 _VERSION_0 = bytes(2)
 
@@ -58,3 +61,20 @@ def subscription_of(member: MemberRow) -> ConsumerSubscription | None:
 def short_members(body: GroupGeneration) -> Iterator[MemberRow]:
     """The members of a generation with such a subscription."""
     return (one for one in body.members if isinstance(one.subscription, ShortSubscription))
+
+
+CONSUMER_MEMBERS = MemberFormat(
+    protocol_type="consumer",
+    layouts=(consumer_protocol.SUBSCRIPTION_BLOB, consumer_protocol.ASSIGNMENT_BLOB),
+    subscription=read_subscription,
+    assignment=consumer_protocol.read_assignment,
+)
+
+
+def shares_of(member: MemberRow) -> MemberShares:
+    """The partitions it is given, and those it owned when it joined."""
+    wanted, given = subscription_of(member), member.assignment
+    return MemberShares(
+        assigned=ConsumerShare(given.partitions) if isinstance(given, ConsumerAssignment) else None,
+        owned=None if wanted is None else ConsumerShare(wanted.owned),
+    )
