@@ -13,10 +13,9 @@ from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.incidents import own_alerts
 from rebalance_monitor.streaming.core.metrics import CLUSTER
 from rebalance_monitor.streaming.core.runbooks import Addresses
-from .alert import Alert
 from .cluster_label import renamed_rules
 from .incident_alerts import OF_THE_MONITOR, incident_rule, recorded, recorded_page, titles
-from .monitor_alerts import monitor_alerts
+from .monitor_alerts import Alert, monitor_alerts
 from .queries import aggregated, series
 
 WHILE_BLIND = own_alerts.WHILE_BLIND.name

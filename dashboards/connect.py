@@ -7,7 +7,7 @@ from . import queries, shared, tables
 from .frames import assembled, frame, label_values
 from .panels import Panel, graph, matrix, number, rows, sql_graph
 from .places import CONNECT as HERE
-from .queries import ONE_GROUP
+from .queries import ONE_GROUP, line
 
 CELLS = {
     "runs": "green",
@@ -77,13 +77,13 @@ def _over_time() -> list[Panel]:
     return [
         graph(
             "Tasks per worker",
-            [(queries.aggregated(connect_metrics.WORKER_TASKS, ("worker",), ONE_GROUP), "{{worker}}")],
+            [line("{{worker}}", queries.aggregated, connect_metrics.WORKER_TASKS, ONE_GROUP)],
             unit="none",
             description="Tasks that each worker holds; 0 for an hour after a worker left.",
         ),
         graph(
             "Connectors per worker",
-            [(queries.aggregated(connect_metrics.WORKER_CONNECTORS, ("worker",), ONE_GROUP), "{{worker}}")],
+            [line("{{worker}}", queries.aggregated, connect_metrics.WORKER_CONNECTORS, ONE_GROUP)],
             unit="none",
             description="Connector instances that each worker holds; 0 for an hour after a worker left.",
         ),
@@ -99,13 +99,9 @@ def _over_time() -> list[Panel]:
         graph(
             "Unassigned and waiting",
             [
-                (
-                    queries.aggregated(connect_metrics.UNASSIGNED_TASKS, scope=ONE_GROUP, how="max"),
-                    "unassigned",
-                ),
-                (
-                    queries.aggregated(connect_metrics.TASK, ("connector", "task", "reason"), ONE_GROUP, how="max"),
-                    "{{connector}} {{task}}: {{reason}}",
+                line("unassigned", queries.aggregated, connect_metrics.UNASSIGNED_TASKS, ONE_GROUP, how="max"),
+                line(
+                    "{{connector}} {{task}}: {{reason}}", queries.aggregated, connect_metrics.TASK, ONE_GROUP, how="max"
                 ),
             ],
             unit="none",
@@ -114,7 +110,7 @@ def _over_time() -> list[Panel]:
         ),
         graph(
             "Delay countdown",
-            [(queries.remaining(connect_metrics.DELAY_END, scope=ONE_GROUP), "until handed out")],
+            [line("until handed out", queries.remaining, connect_metrics.DELAY_END, ONE_GROUP)],
             unit="s",
             description="Rest of the scheduled rebalance delay; it should fall in a straight line to 0.",
         ),

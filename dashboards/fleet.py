@@ -8,7 +8,7 @@ from .frames import assembled, frame, several_clusters
 from .panels import Panel, graph, number, rows
 from .places import FLEET as HERE
 from .places import group_address
-from .queries import FLEET
+from .queries import FLEET, line
 
 _OF = ("cluster", "group")
 _NAMES = "{{cluster}} {{group}}"
@@ -83,7 +83,7 @@ def _connect() -> list[Panel]:
         ),
         graph(
             "Time left until held-back tasks are handed out",
-            [(queries.remaining(connect_metrics.DELAY_END, _OF, FLEET), _NAMES)],
+            [line(_NAMES, queries.remaining, connect_metrics.DELAY_END, FLEET)],
             unit="s",
             description="Rest of scheduled.rebalance.max.delay.ms after a worker left; 0 when no delay runs.",
         ),
@@ -134,14 +134,14 @@ def _groups() -> list[Panel]:
         ),
         graph(
             "Groups by team",
-            [(queries.aggregated(metrics.GROUP_INFO, ("team",), FLEET), "{{team}}")],
+            [line("{{team}}", queries.aggregated, metrics.GROUP_INFO, FLEET)],
             unit="none",
             description="How many groups each owner has; without a name: nobody's.",
             stacked=True,
         ),
         graph(
             "Groups by state",
-            [(queries.aggregated(metrics.GROUP_STATE, ("state",), FLEET), "{{state}}")],
+            [line("{{state}}", queries.aggregated, metrics.GROUP_STATE, FLEET)],
             unit="none",
             description="Groups by the state of their latest record: Stable, Empty or Dead.",
             stacked=True,
@@ -149,8 +149,8 @@ def _groups() -> list[Panel]:
         graph(
             "Groups that are only counted",
             [
-                (queries.aggregated(metrics.OTHER_GROUPS, ("cluster", "type"), FLEET), "{{cluster}} {{type}}"),
-                (queries.aggregated(metrics.HIDDEN_GROUPS, ("cluster", "reason"), FLEET), "{{cluster}} {{reason}}"),
+                line("{{cluster}} {{type}}", queries.aggregated, metrics.OTHER_GROUPS, FLEET),
+                line("{{cluster}} {{reason}}", queries.aggregated, metrics.HIDDEN_GROUPS, FLEET),
             ],
             unit="none",
             description="Groups of kinds that are not judged, and groups without series of their own: ignored by "

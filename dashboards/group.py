@@ -7,7 +7,7 @@ from . import queries, shared, tables
 from .frames import assembled, frame, label_values
 from .panels import Panel, graph, number, rows, states
 from .places import GROUP as HERE
-from .queries import ONE_GROUP
+from .queries import ONE_GROUP, line
 
 
 def group() -> Any:
@@ -53,7 +53,7 @@ def _over_time() -> list[Panel]:
     return [
         graph(
             "Generations by grade",
-            [(queries.increase(metrics.GENERATIONS, ("grade",), ONE_GROUP, "$__rate_interval"), "{{grade}}")],
+            [line("{{grade}}", queries.increase, metrics.GENERATIONS, ONE_GROUP, window="$__rate_interval")],
             unit="none",
             description="Rebalances completed, by how the assignment compares with the recomputed one.",
             stacked=True,
@@ -61,18 +61,15 @@ def _over_time() -> list[Panel]:
         graph(
             "Members, unassigned connectors and tasks",
             [
-                (queries.aggregated(metrics.GROUP_MEMBERS, scope=ONE_GROUP, how="max"), "members"),
-                (
-                    queries.aggregated(connect_metrics.UNASSIGNED_TASKS, scope=ONE_GROUP, how="max"),
-                    "unassigned",
-                ),
+                line("members", queries.aggregated, metrics.GROUP_MEMBERS, ONE_GROUP, how="max"),
+                line("unassigned", queries.aggregated, connect_metrics.UNASSIGNED_TASKS, ONE_GROUP, how="max"),
             ],
             unit="none",
             description="Who is in the group, and which connectors and tasks run nowhere.",
         ),
         graph(
             "Rebalances by cause",
-            [(queries.increase(metrics.REBALANCES, ("cause",), ONE_GROUP, "$__rate_interval"), "{{cause}}")],
+            [line("{{cause}}", queries.increase, metrics.REBALANCES, ONE_GROUP, window="$__rate_interval")],
             unit="none",
             description="Rebalances completed, by their first cause.",
             stacked=True,

@@ -7,7 +7,7 @@ from . import post_mortem, queries, shared
 from .frames import assembled, frame, several_clusters
 from .panels import Panel, graph, number, rows
 from .places import HEALTH as HERE
-from .queries import FLEET
+from .queries import FLEET, line
 
 _MONITOR = ("cluster",)
 """Each monitor watches one cluster."""
@@ -55,26 +55,23 @@ def _alive() -> list[Panel]:
         ),
         graph(
             "Ready",
-            [(queries.aggregated(metrics.READY, ("cluster",), FLEET, how="max"), "{{cluster}}")],
+            [line("{{cluster}}", queries.aggregated, metrics.READY, FLEET, how="max")],
             unit="bool_yes_no",
             description="Whether the cluster is reachable and read up to its end.",
         ),
         graph(
             "Blind, or a part fails",
             [
-                (queries.aggregated(metrics.BLIND, ("cluster",), FLEET, how="max"), "{{cluster}} blind"),
-                (
-                    queries.aggregated(metrics.PART_FAILING, ("cluster", "part"), FLEET, how="max"),
-                    "{{cluster}} {{part}} fails",
-                ),
-                (queries.rate(metrics.PART_FAILURES, ("cluster", "part"), FLEET), "{{cluster}} {{part}} per second"),
+                line("{{cluster}} blind", queries.aggregated, metrics.BLIND, FLEET, how="max"),
+                line("{{cluster}} {{part}} fails", queries.aggregated, metrics.PART_FAILING, FLEET, how="max"),
+                line("{{cluster}} {{part}} per second", queries.rate, metrics.PART_FAILURES, FLEET),
             ],
             unit="none",
             description="Blind: the offsets topic cannot be read. A part that fails is tried again or started anew.",
         ),
         graph(
             "Features off",
-            [(queries.aggregated(metrics.DEGRADED, ("cluster", "reason"), FLEET, how="max"), "{{cluster}} {{reason}}")],
+            [line("{{cluster}} {{reason}}", queries.aggregated, metrics.DEGRADED, FLEET, how="max")],
             unit="bool_yes_no",
             description="What is missing, and so not judged.",
         ),
@@ -85,21 +82,19 @@ def _reading() -> list[Panel]:
     return [
         graph(
             "Records not yet read",
-            [(queries.aggregated(metrics.POSITION_LAG, ("cluster", "topic"), FLEET), "{{cluster}} {{topic}}")],
+            [line("{{cluster}} {{topic}}", queries.aggregated, metrics.POSITION_LAG, FLEET)],
             unit="none",
             description="Offsets between the committed position and the end of each topic. Falling: a catch-up.",
         ),
         graph(
             "Records read per second",
-            [(queries.rate(metrics.RECORDS, ("cluster", "kind"), FLEET), "{{cluster}} {{kind}}")],
+            [line("{{cluster}} {{kind}}", queries.rate, metrics.RECORDS, FLEET)],
             unit="none",
             description="Records that reached the fold, by kind.",
         ),
         graph(
             "Batch duration",
-            [
-                (queries.aggregated(metrics.LAST_BATCH_DURATION, _MONITOR, FLEET, how="max"), "{{cluster}} last"),
-            ],
+            [line("{{cluster}} last", queries.aggregated, metrics.LAST_BATCH_DURATION, FLEET, how="max")],
             unit="s",
             description="From a batch's rows to its commit.",
         ),
@@ -128,8 +123,8 @@ def _reading() -> list[Panel]:
         graph(
             "Since the last batch with records",
             [
-                (queries.age(metrics.LAST_BATCH, _MONITOR, FLEET), "{{cluster}} batch with records"),
-                (queries.age(metrics.HEARTBEAT, _MONITOR, FLEET), "{{cluster}} heartbeat"),
+                line("{{cluster}} batch with records", queries.age, metrics.LAST_BATCH, FLEET),
+                line("{{cluster}} heartbeat", queries.age, metrics.HEARTBEAT, FLEET),
             ],
             unit="s",
             description="Both stay small in a monitor that is well and a cluster that is busy.",
@@ -137,7 +132,7 @@ def _reading() -> list[Panel]:
         ),
         graph(
             "Since the last answer to a poller",
-            [(queries.age(polling_metrics.LAST_POLL, ("cluster", "poller"), FLEET), "{{cluster}} {{poller}}")],
+            [line("{{cluster}} {{poller}}", queries.age, polling_metrics.LAST_POLL, FLEET)],
             unit="s",
             description="What brokers are asked beside the topics that are read: partition counts and racks, and which "
             "groups rebalance.",
@@ -157,7 +152,7 @@ def _reading() -> list[Panel]:
         ),
         graph(
             "Groups that the monitor may not list",
-            [(queries.aggregated(polling_metrics.GROUPS_UNSEEN, _MONITOR, FLEET, how="max"), "{{cluster}}")],
+            [line("{{cluster}}", queries.aggregated, polling_metrics.GROUPS_UNSEEN, FLEET, how="max")],
             unit="bool_yes_no",
             description="Yes: a rebalance of a group that the monitor may not describe is not seen while it lasts.",
             span=8,
@@ -176,30 +171,18 @@ def _missed() -> list[Panel]:
         graph(
             "Records lost",
             [
-                (
-                    queries.rate(metrics.UNDECODABLE_RECORDS, ("cluster", "reason"), FLEET),
-                    "{{cluster}} undecodable: {{reason}}",
-                ),
-                (
-                    queries.rate(metrics.GAP_RECORDS, ("cluster", "topic"), FLEET),
-                    "{{cluster}} {{topic}} deleted before read",
-                ),
-                (
-                    queries.aggregated(metrics.GAPS_SHOWN, ("cluster", "topic"), FLEET, how="max"),
+                line("{{cluster}} undecodable: {{reason}}", queries.rate, metrics.UNDECODABLE_RECORDS, FLEET),
+                line("{{cluster}} {{topic}} deleted before read", queries.rate, metrics.GAP_RECORDS, FLEET),
+                line(
                     "{{cluster}} {{topic}} gaps not acknowledged",
+                    queries.aggregated,
+                    metrics.GAPS_SHOWN,
+                    FLEET,
+                    how="max",
                 ),
-                (
-                    queries.rate(metrics.UNKNOWN_TAGGED_FIELDS, ("cluster", "topic"), FLEET),
-                    "{{cluster}} {{topic}} unknown tagged fields",
-                ),
-                (
-                    queries.rate(metrics.FOLD_ERRORS, ("cluster", "error"), FLEET),
-                    "{{cluster}} error of the monitor: {{error}}",
-                ),
-                (
-                    queries.rate(metrics.REFUSED_ROWS, ("cluster", "table"), FLEET),
-                    "{{cluster}} refused by PostgreSQL: {{table}}",
-                ),
+                line("{{cluster}} {{topic}} unknown tagged fields", queries.rate, metrics.UNKNOWN_TAGGED_FIELDS, FLEET),
+                line("{{cluster}} error of the monitor: {{error}}", queries.rate, metrics.FOLD_ERRORS, FLEET),
+                line("{{cluster}} refused by PostgreSQL: {{table}}", queries.rate, metrics.REFUSED_ROWS, FLEET),
             ],
             unit="none",
             description="Per second: records that could not be decoded, offsets deleted before they were read, fields "
@@ -209,27 +192,22 @@ def _missed() -> list[Panel]:
         graph(
             "Without series of their own",
             [
-                (queries.aggregated(metrics.HIDDEN_GROUPS, ("cluster", "reason"), FLEET), "{{cluster}} {{reason}}"),
-                (queries.aggregated(metrics.HIDDEN_TASKS, ("cluster",), FLEET), "{{cluster}} tasks"),
+                line("{{cluster}} {{reason}}", queries.aggregated, metrics.HIDDEN_GROUPS, FLEET),
+                line("{{cluster}} tasks", queries.aggregated, metrics.HIDDEN_TASKS, FLEET),
             ],
             unit="none",
             description="Groups and tasks beyond metrics.max_groups and metrics.max_tasks, or ignored by pattern.",
         ),
         graph(
             "Expectations not met",
-            [
-                (
-                    queries.aggregated(metrics.AUDIT_FAILED_EXPECTATIONS, _MONITOR, FLEET, how="max"),
-                    "{{cluster}} not met",
-                )
-            ],
+            [line("{{cluster}} not met", queries.aggregated, metrics.AUDIT_FAILED_EXPECTATIONS, FLEET, how="max")],
             unit="none",
             description="What the last audit of the published tables found broken or could not check.",
         ),
         graph(
             "Since the last audit",
             [
-                (queries.age(metrics.AUDIT_LAST_RUN, _MONITOR, FLEET), "{{cluster}} audit"),
+                line("{{cluster}} audit", queries.age, metrics.AUDIT_LAST_RUN, FLEET),
                 (
                     queries.age(metrics.AUDIT_LAST_RUN, _MONITOR, FLEET)
                     + f" and on (cluster) {queries.series(metrics.AUDIT_SUCCESS)} == 1",
@@ -259,23 +237,15 @@ def _telling() -> list[Panel]:
         graph(
             "Notifications",
             [
-                (
-                    queries.rate(metrics.NOTIFICATIONS, ("cluster", "outcome"), FLEET),
-                    "{{cluster}} {{outcome}} per second",
-                ),
-                (queries.aggregated(metrics.OUTBOX_PENDING, _MONITOR, FLEET, how="max"), "{{cluster}} waiting"),
+                line("{{cluster}} {{outcome}} per second", queries.rate, metrics.NOTIFICATIONS, FLEET),
+                line("{{cluster}} waiting", queries.aggregated, metrics.OUTBOX_PENDING, FLEET, how="max"),
             ],
             unit="none",
             description="What was handed to receivers, and what waits for them.",
         ),
         graph(
             "Heartbeats sent",
-            [
-                (
-                    queries.rate(metrics.HEARTBEATS_SENT, ("cluster", "outcome"), FLEET),
-                    "{{cluster}} {{outcome}} per second",
-                )
-            ],
+            [line("{{cluster}} {{outcome}} per second", queries.rate, metrics.HEARTBEATS_SENT, FLEET)],
             unit="none",
             description="Calls of alerting.heartbeat_url; withheld while the monitor is not caught up.",
         ),
@@ -288,12 +258,7 @@ def _telling() -> list[Panel]:
         ),
         graph(
             "Maintenance ends in",
-            [
-                (
-                    queries.remaining(metrics.MAINTENANCE_END, ("cluster", "groups", "owner"), FLEET),
-                    "{{cluster}} {{groups}} ({{owner}})",
-                )
-            ],
+            [line("{{cluster}} {{groups}} ({{owner}})", queries.remaining, metrics.MAINTENANCE_END, FLEET)],
             unit="s",
             description="Windows that run now and mute the alerts of their groups.",
         ),

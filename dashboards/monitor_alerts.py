@@ -4,6 +4,9 @@ A heartbeat of 0 means "never yet", as in a monitor that is still starting. Ever
 watches one cluster, so the cluster's name says which monitor it is.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.incidents.own_alerts import (
     ABSENT,
@@ -20,84 +23,57 @@ from rebalance_monitor.streaming.core.incidents.own_alerts import (
     STALE,
     UNDECODABLE,
     UNEXPLAINED,
+    OwnAlert,
 )
 from rebalance_monitor.streaming.core.metrics import CLUSTER
-from .alert import Alert
 from .queries import age, aggregated, gone, grew, kept, not_begun_while, series
 
-_PER_MONITOR = (CLUSTER,)
-_PER_REASON = (CLUSTER, "reason")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """One rule: what it says, and the expression that makes it fire."""
+
+    own: OwnAlert
+    expr: str
+
+
 _OVERFLOW = 'reason="overflow"'
-_UNEXPLAINED = 'grade="unexplained"'
-_FAILED = 'outcome="failed"'
-_REFUSED = 'outcome="refused"'
+_PER_MONITOR, _PER_REASON, _PER_TOPIC, _PER_PART = (
+    (CLUSTER,),
+    (CLUSTER, "reason"),
+    (CLUSTER, "topic"),
+    (CLUSTER, "part"),
+)
 
 
 def monitor_alerts() -> tuple[Alert, ...]:
     """Rules about the monitor; all others are worth nothing while one of the critical ones fires."""
-    blind = f"{aggregated(metrics.BLIND, _PER_MONITOR, how='max')} == 1"
+    blind = f"{_worst(metrics.BLIND)} == 1"
+    degraded = not_begun_while(f"{_worst(metrics.DEGRADED, _PER_REASON)} == 1", blind, DEGRADED.name, _PER_REASON)
+    unmet = f"({_worst(metrics.AUDIT_SUCCESS)} == 0) and ({_worst(metrics.AUDIT_LAST_RUN)} > 0)"
+    failing = grew(metrics.NOTIFICATIONS, _PER_MONITOR, 'outcome="failed"')
     return (
         Alert(own=ABSENT, expr=f"{gone()} or (absent({series(metrics.HEARTBEAT)} > 0) unless on () {gone()})"),
-        Alert(own=STALE, expr=kept(f"{age(metrics.HEARTBEAT, _PER_MONITOR)} > 120", STALE.name, _PER_MONITOR)),
-        Alert(
-            own=BLIND,
-            expr=kept(blind, BLIND.name, _PER_MONITOR),
-        ),
-        Alert(
-            own=CLUSTER_NOT_READY,
-            expr=kept(
-                f"{aggregated(metrics.READY, _PER_MONITOR, how='max')} == 0",
-                CLUSTER_NOT_READY.name,
-                _PER_MONITOR,
-            ),
-        ),
-        Alert(
-            own=DEGRADED,
-            expr=kept(
-                not_begun_while(
-                    f"{aggregated(metrics.DEGRADED, _PER_REASON, how='max')} == 1", blind, DEGRADED.name, _PER_REASON
-                ),
-                DEGRADED.name,
-                _PER_REASON,
-            ),
-        ),
-        Alert(
-            own=GAP,
-            expr=kept(
-                f"{aggregated(metrics.GAPS_SHOWN, ('cluster', 'topic'), how='max')} > 0",
-                GAP.name,
-                ("cluster", "topic"),
-            ),
-        ),
-        Alert(
-            own=PART_FAILING,
-            expr=kept(
-                f"{aggregated(metrics.PART_FAILING, ('cluster', 'part'), how='max')} == 1",
-                PART_FAILING.name,
-                ("cluster", "part"),
-            ),
-        ),
-        Alert(own=ROWS_REFUSED, expr=grew(metrics.REFUSED_ROWS, ("cluster", "table"))),
-        Alert(
-            own=AUDIT_FAILED,
-            expr=kept(
-                f"({aggregated(metrics.AUDIT_SUCCESS, _PER_MONITOR, how='max')} == 0) "
-                f"and ({aggregated(metrics.AUDIT_LAST_RUN, _PER_MONITOR, how='max')} > 0)",
-                AUDIT_FAILED.name,
-                _PER_MONITOR,
-            ),
-        ),
-        Alert(
-            own=NOTIFICATIONS_STUCK,
-            expr=kept(
-                f"{aggregated(metrics.OUTBOX_PENDING, _PER_MONITOR, how='max')} > 0 "
-                f"and on (cluster) ({grew(metrics.NOTIFICATIONS, _PER_MONITOR, _FAILED)})",
-                NOTIFICATIONS_STUCK.name,
-                _PER_MONITOR,
-            ),
-        ),
-        Alert(own=NOTIFICATIONS_REFUSED, expr=grew(metrics.NOTIFICATIONS, _PER_MONITOR, _REFUSED)),
-        Alert(own=UNEXPLAINED, expr=grew(metrics.GENERATIONS, ("cluster", "group"), _UNEXPLAINED)),
-        Alert(own=UNDECODABLE, expr=grew(metrics.UNDECODABLE_RECORDS, ("cluster", "reason"))),
-        Alert(own=GROUPS_HIDDEN, expr=f"{aggregated(metrics.HIDDEN_GROUPS, ('cluster',), _OVERFLOW, how='max')} > 0"),
+        _lasting(STALE, f"{age(metrics.HEARTBEAT, _PER_MONITOR)} > 120"),
+        _lasting(BLIND, blind),
+        _lasting(CLUSTER_NOT_READY, f"{_worst(metrics.READY)} == 0"),
+        _lasting(DEGRADED, degraded, _PER_REASON),
+        _lasting(GAP, f"{_worst(metrics.GAPS_SHOWN, _PER_TOPIC)} > 0", _PER_TOPIC),
+        _lasting(PART_FAILING, f"{_worst(metrics.PART_FAILING, _PER_PART)} == 1", _PER_PART),
+        Alert(own=ROWS_REFUSED, expr=grew(metrics.REFUSED_ROWS, (CLUSTER, "table"))),
+        _lasting(AUDIT_FAILED, unmet),
+        _lasting(NOTIFICATIONS_STUCK, f"{_worst(metrics.OUTBOX_PENDING)} > 0 and on (cluster) ({failing})"),
+        Alert(own=NOTIFICATIONS_REFUSED, expr=grew(metrics.NOTIFICATIONS, _PER_MONITOR, 'outcome="refused"')),
+        Alert(own=UNEXPLAINED, expr=grew(metrics.GENERATIONS, (CLUSTER, "group"), 'grade="unexplained"')),
+        Alert(own=UNDECODABLE, expr=grew(metrics.UNDECODABLE_RECORDS, _PER_REASON)),
+        Alert(own=GROUPS_HIDDEN, expr=f"{_worst(metrics.HIDDEN_GROUPS, scope=_OVERFLOW)} > 0"),
     )
+
+
+def _worst(metric: metrics.Metric, by: Sequence[str] = _PER_MONITOR, scope: str = "") -> str:
+    return aggregated(metric, by, scope, how="max")
+
+
+def _lasting(own: OwnAlert, expression: str, by: Sequence[str] = _PER_MONITOR) -> Alert:
+    """A rule that goes on to fire while the monitor that said so is gone."""
+    return Alert(own=own, expr=kept(expression, own.name, by))

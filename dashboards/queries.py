@@ -1,10 +1,12 @@
 """PromQL, made from the metric declarations: no panel and no rule spells a series name itself."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 
 from rebalance_monitor.streaming.core.metrics import CLUSTER, GROUP_INFO, HEARTBEAT, INCIDENT, Metric
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
 
+_LABEL = re.compile(r"{{(\w+)}}")
 # The dashboards' variables; `fleet` lets several clusters be chosen, `group` one of each.
 FLEET = 'cluster=~"$cluster"'
 ONE_GROUP = 'cluster="$cluster", group="$group"'
@@ -36,6 +38,11 @@ def by_team(of_groups: str, scope: str = "") -> str:
 def increase(metric: Metric, by: Sequence[str] = (), scope: str = "", window: str = "$__range") -> str:
     """What a counter grew by within a window."""
     return f"sum{_by(metric, by)} (increase({series(metric, scope)}[{window}]))"
+
+
+def line(legend: str, ask: Callable[..., str], metric: Metric, scope: str, **how: str) -> tuple[str, str]:
+    """A query and its legend: one line for each value of the labels that the legend names."""
+    return ask(metric, _LABEL.findall(legend), scope, **how), legend
 
 
 def quantile(metric: Metric, of: float, by: Sequence[str] = (), scope: str = "") -> str:

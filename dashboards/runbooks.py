@@ -16,9 +16,9 @@ from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.metrics import CLUSTER
 from rebalance_monitor.streaming.core.runbooks import by_codes, commands, damping_text, left_open, loudness_text
-from .alert import Alert
 from .alerts import alerts
 from .cluster_label import renamed_query
+from .monitor_alerts import Alert
 
 FOLDER = "runbooks"
 _T = TypeVar("_T")

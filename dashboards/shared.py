@@ -4,7 +4,7 @@ from rebalance_monitor.streaming.core import connect_metrics, metrics
 from . import queries, tables
 from .panels import Panel, graph, number, rows
 from .places import rebalance_address
-from .queries import FLEET, ONE_GROUP
+from .queries import FLEET, ONE_GROUP, line
 
 # -- one group ------------------------------------------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ def unassigned(scope: str, span: int = 4) -> Panel:
 def tasks_by_agreement(scope: str) -> Panel:
     return graph(
         "Connectors and tasks by agreement",
-        [(queries.aggregated(connect_metrics.TASK_AGREEMENT, ("agreement",), scope), "{{agreement}}")],
+        [line("{{agreement}}", queries.aggregated, connect_metrics.TASK_AGREEMENT, scope)],
         unit="none",
         description="Connectors and tasks by how assignment, recomputed assignment and status topic agree. ok: its "
         "holder has taken it up; all others say what is wrong with one.",
@@ -99,7 +99,7 @@ def tasks_by_agreement(scope: str) -> Panel:
 def tasks_by_state(scope: str) -> Panel:
     return graph(
         "Connectors and tasks by state",
-        [(queries.aggregated(connect_metrics.TASK_STATES, ("state",), scope), "{{state}}")],
+        [line("{{state}}", queries.aggregated, connect_metrics.TASK_STATES, scope)],
         unit="none",
         description="As their workers say; lost: nobody holds it, and its last worker never stopped it.",
         stacked=True,
@@ -120,7 +120,7 @@ def failed(scope: str) -> Panel:
 def idle_task_time(scope: str) -> Panel:
     return graph(
         "Idle task time",
-        [(queries.rate(connect_metrics.IDLE_TASK_SECONDS, ("cause",), scope), "{{cause}}")],
+        [line("{{cause}}", queries.rate, connect_metrics.IDLE_TASK_SECONDS, scope)],
         unit="none",
         description="Tasks without a holder, on average, by cause; counted when the next generation ends the interval.",
         stacked=True,

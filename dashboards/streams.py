@@ -7,7 +7,7 @@ from . import queries, shared, streams_tables, tables
 from .frames import assembled, frame, label_values
 from .panels import Panel, graph, number, rows
 from .places import STREAMS as HERE
-from .queries import ONE_GROUP
+from .queries import ONE_GROUP, line
 
 
 def streams() -> Any:
@@ -63,29 +63,29 @@ def _over_time() -> list[Panel]:
     return [
         graph(
             "Tasks by role",
-            [(queries.aggregated(streams_metrics.TASKS, ("role",), ONE_GROUP, how="max"), "{{role}}")],
+            [line("{{role}}", queries.aggregated, streams_metrics.TASKS, ONE_GROUP, how="max")],
             unit="none",
             description="Tasks that the latest generation names, by role. Warm-ups exist only to catch up.",
         ),
         graph(
             "Moves left and missing standbys",
             [
-                (queries.aggregated(streams_metrics.MOVES_LEFT, scope=ONE_GROUP, how="max"), "moves left"),
-                (queries.aggregated(streams_metrics.MISSING_STANDBYS, scope=ONE_GROUP, how="max"), "missing standbys"),
+                line("moves left", queries.aggregated, streams_metrics.MOVES_LEFT, ONE_GROUP, how="max"),
+                line("missing standbys", queries.aggregated, streams_metrics.MISSING_STANDBYS, ONE_GROUP, how="max"),
             ],
             unit="none",
             description="Both fall to 0 when the application has settled.",
         ),
         graph(
             "Probing rebalances in a row",
-            [(queries.aggregated(streams_metrics.PROBING_REBALANCES, scope=ONE_GROUP, how="max"), "probing")],
+            [line("probing", queries.aggregated, streams_metrics.PROBING_REBALANCES, ONE_GROUP, how="max")],
             unit="none",
             description="With the same members. A line that rises while moves left stays says that copies do not "
             "catch up.",
         ),
         graph(
             "Spread of active tasks",
-            [(queries.aggregated(streams_metrics.SPREAD, ("kind",), ONE_GROUP, how="max"), "{{kind}}")],
+            [line("{{kind}}", queries.aggregated, streams_metrics.SPREAD, ONE_GROUP, how="max")],
             unit="none",
             description="Most minus fewest active tasks of a process, with state and without.",
         ),
