@@ -27,7 +27,6 @@ def renamed_text(text: str, label: str) -> str:
 
 
 def renamed_rules(groups: dict[str, Any], label: str) -> dict[str, Any]:
-    """A rule file."""
     return {"groups": [{**one, "rules": [_rule(rule, label) for rule in one["rules"]]} for one in groups["groups"]]}
 
 

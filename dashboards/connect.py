@@ -26,7 +26,6 @@ CELLS = {
 
 
 def connect() -> Any:
-    """The dashboard's model."""
     base = frame(HERE, "One Connect cluster: tasks, workers, delays and incidents.", marks=tables.GROUP_SQL)
     base = base.with_variable(label_values("cluster", connect_metrics.UNASSIGNED_TASKS))
     groups = label_values("group", connect_metrics.UNASSIGNED_TASKS, scope='cluster="$cluster"')

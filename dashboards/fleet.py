@@ -15,7 +15,6 @@ _NAMES = "{{cluster}} {{group}}"
 
 
 def fleet() -> Any:
-    """The dashboard's model."""
     base = frame(HERE, "All watched Kafka clusters: open incidents and rebalances.", marks=tables.FLEET_SQL)
     base = several_clusters(base, metrics.READY)
     return assembled(base, [("What is wrong now", _harm()), ("Connect clusters", _connect()), ("Groups", _groups())])

@@ -59,7 +59,6 @@ class Grafana:
         return self._found(f"/folders/{_quoted(uid)}", f"the folder {uid}") is not None
 
     def make_folder(self, uid: str, title: str) -> None:
-        """Create a folder."""
         self._asked(lambda: self._face.api.POST("/folders", json={"uid": uid, "title": title}), f"the folder {uid}")
 
     def held(self, uid: str) -> HeldDashboard | None:

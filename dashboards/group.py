@@ -11,7 +11,6 @@ from .queries import ONE_GROUP, line
 
 
 def group() -> Any:
-    """The dashboard's model."""
     base = frame(
         HERE,
         "One consumer group or Connect cluster: generations, assignments, verdicts and incidents.",

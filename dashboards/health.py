@@ -14,7 +14,6 @@ _MONITOR = ("cluster",)
 
 
 def health() -> Any:
-    """The dashboard's model."""
     base = frame(
         HERE, "Whether the monitor can be believed: while it is blind, silence about the groups means nothing."
     )

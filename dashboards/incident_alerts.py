@@ -51,7 +51,6 @@ def titles() -> tuple[str, ...]:
 
 
 def incident_rule(title: str, addresses: Addresses) -> dict[str, Any]:
-    """The alert rule of one title."""
     return {
         "alert": alert_name(title),
         "expr": f'{RECORDED}{{rule="{title}"}}',

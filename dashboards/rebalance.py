@@ -9,7 +9,6 @@ from .places import REBALANCE as HERE
 
 
 def rebalance() -> Any:
-    """The dashboard's model."""
     base = frame(HERE, "One rebalance: cause, moves, waits, verdict and what it cost.", marks=tables.GROUP_SQL)
     for name, sql in (
         ("cluster", post_mortem.CLUSTERS_SQL),

@@ -11,7 +11,6 @@ from .queries import ONE_GROUP, line
 
 
 def streams() -> Any:
-    """The dashboard's model."""
     base = frame(HERE, "One Streams application: tasks, copies, moves and probing rebalances.", marks=tables.GROUP_SQL)
     base = base.with_variable(label_values("cluster", streams_metrics.TASKS))
     base = base.with_variable(label_values("group", streams_metrics.TASKS, scope='cluster="$cluster"'))

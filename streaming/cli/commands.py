@@ -26,7 +26,6 @@ class _Version(argparse.Action):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Every command with its arguments."""
     top = argparse.ArgumentParser(
         prog="rebalance-monitor",
         description="Judges every Kafka rebalance: reads the coordinator's log, recomputes it, says what is wrong.",

@@ -89,7 +89,6 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
 
 
 def end(config: str | None, window_id: str) -> int:
-    """Ends a window now."""
     with writer(settings_from(config)) as connection:
         from rebalance_monitor.streaming.store import maintenance
 

@@ -26,7 +26,6 @@ def tells(settings: Settings) -> bool:
 
 
 def limits(settings: Settings) -> SeriesLimits:
-    """The bounds of /metrics."""
     section = settings.metrics
     return SeriesLimits(
         ignored_groups=section.ignored_groups,
@@ -50,7 +49,6 @@ def addresses(settings: Settings) -> Addresses:
 
 
 def style(settings: Settings) -> AlertStyle:
-    """What all pushed alerts share."""
     alerting = settings.alerting
     return AlertStyle(
         ends_ahead_ms=alerting.ends_ahead_ms,
@@ -109,7 +107,6 @@ def notifying(settings: Settings, dsn: str, exporter: Exporter) -> Notifying:
 
 
 def heartbeat(settings: Settings, exporter: Exporter) -> Heartbeat | None:
-    """The outgoing heartbeat, if one is configured."""
     alerting = settings.alerting
     if alerting.heartbeat_url is None:
         return None

@@ -118,7 +118,6 @@ class StreamsSection(Section):
         return self
 
     def core(self) -> StreamsSettings:
-        """What the fold needs."""
         return self.core_value(StreamsSettings, plug_in=None if self.plug_in is None else self.plug_in.core())
 
 

@@ -50,5 +50,4 @@ class PlugInSection(Section):
         return dict.fromkeys(configs, MASK)
 
     def core(self) -> PlugIn:
-        """What the fold needs."""
         return self.core_value(PlugIn, configs=tuple(sorted(self.configs.items())))

@@ -104,7 +104,6 @@ class GapSection(Section):
     shown_for: Annotated[str, AfterValidator(_duration)] = "7d"
 
     def shown_for_s(self) -> int:
-        """The time in seconds."""
         return seconds(self.shown_for)
 
 

@@ -35,17 +35,14 @@ class Families:
                 self.gauges[metric.name] = Gauge(metric.name, metric.help, labels, registry=self.registry)
 
     def gauge(self, metric: Metric, *labels: str) -> Gauge:
-        """The gauge of these label values."""
         family = self.gauges[metric.name]
         return family.labels(*self._values(metric, labels)) if metric.labels else family
 
     def counter(self, metric: Metric, *labels: str) -> Counter:
-        """The counter of these label values."""
         family = self.counters[metric.name]
         return family.labels(*self._values(metric, labels)) if metric.labels else family
 
     def histogram(self, metric: Metric, *labels: str) -> Histogram:
-        """The histogram of these label values."""
         return self.histograms[metric.name].labels(*self._values(metric, labels))
 
     def remove(self, metric: Metric, *labels: str) -> None:

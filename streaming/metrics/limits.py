@@ -8,7 +8,6 @@ from rebalance_monitor.streaming.store.labels import as_it_is
 
 
 def nobodys(_cluster: str, _group: str) -> str:
-    """No group has an owner."""
     return ""
 
 

@@ -136,11 +136,9 @@ class Exporter:
         return self._endpoint.url
 
     def start(self) -> None:
-        """Answers from now on."""
         self._endpoint.start()
 
     def stop(self) -> None:
-        """Answers no more."""
         self._endpoint.stop()
 
     def restore(self, past: CommittedBefore) -> None:
@@ -168,12 +166,10 @@ class Exporter:
             self._restored = True
 
     def observe(self, results: Sequence[Result]) -> None:
-        """Results of a committed batch."""
         with self._lock:
             self._series.observe(results)
 
     def batch(self, report: BatchResults) -> None:
-        """A batch was committed."""
         now_s = self._now_s()
         with self._lock:
             self._committed_s = now_s

@@ -125,7 +125,6 @@ class _Call:
         return bool(self.left)
 
     def printed(self, part: bytes) -> None:
-        """It printed this."""
         channel = self.channel
         channel.output = (channel.output + part)[-MOST_OUTPUT:]
         channel.printed_bytes += len(part)

@@ -28,19 +28,16 @@ class PlugInHost:
         return shared_host, ()
 
     def begin(self, plug_in: PlugIn) -> None:
-        """The calls for another generation follow."""
         with self._lock:
             self._of(plug_in).begin()
 
     def assign(self, plug_in: PlugIn, state: ApplicationState) -> AssignOutcome:
-        """A new instance: `configure`, then `assign`."""
         with self._lock:
             return self._of(plug_in).assign(state)
 
     def computed(
         self, plug_in: PlugIn, assignment: GroupAssignment, subscription: GroupSubscription, error: AssignmentError
     ) -> PlugInFailed | None:
-        """`on_assignment_computed` of one of the two instances that assigned last."""
         with self._lock:
             return self._of(plug_in).computed(assignment, subscription, error)
 
@@ -50,7 +47,6 @@ class PlugInHost:
             return self._of(plug_in).start()
 
     def close(self) -> None:
-        """End all processes."""
         with self._lock:
             for twins in self._running.values():
                 twins.end()

@@ -132,7 +132,6 @@ class Twins:
         return _in_callback(PlugInFailed(FailureKind.RAISED, f"it raised {reply.name}: {reply.text}"))
 
     def end(self) -> None:
-        """End both processes."""
         for channel in self._channels:
             channel.end()
         self._channels = []

@@ -115,7 +115,6 @@ def one_line(text: str) -> str:
 
 
 def framed(payload: bytes) -> bytes:
-    """The message with its length."""
     return HEAD.pack(len(payload)) + payload
 
 

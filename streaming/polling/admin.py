@@ -1,7 +1,10 @@
 """The client through which brokers are asked, and what it says of a request that failed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
+
+from rebalance_monitor.streaming.supervision import PartFailed
 
 REQUEST_TIMEOUT_S = 5.0
 
@@ -16,6 +19,17 @@ def admin_of(client: Mapping[str, str], name: str) -> Any:
     return AdminClient(
         {"client.id": f"rebalance-monitor-{name}", "log_level": "0", "error_cb": _connection_broke, **client}
     )
+
+
+@contextmanager
+def brokers(did_not: str) -> Iterator[None]:
+    """Questions to brokers. Raises PartFailed where one fails; `did_not`: what the brokers failed to do."""
+    from confluent_kafka import KafkaException
+
+    try:
+        yield
+    except (KafkaException, TimeoutError) as why:
+        raise PartFailed(f"the brokers {did_not} ({reason(why)})") from why
 
 
 def reason(why: object) -> str:

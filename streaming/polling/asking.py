@@ -21,8 +21,7 @@ from typing import Any
 from rebalance_monitor.streaming.core.cluster.changelogs import CHANGELOG_SUFFIX
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndOffsets
 from rebalance_monitor.streaming.core.cluster.topics import Replicas
-from rebalance_monitor.streaming.supervision import PartFailed
-from .admin import REQUEST_TIMEOUT_S, admin_of, reason
+from .admin import REQUEST_TIMEOUT_S, admin_of, brokers
 from .turns import next_of
 
 REQUESTS = 3
@@ -62,17 +61,14 @@ class KafkaTopics:
 
     def __call__(self) -> BrokersAnswer:
         """One answer; PartFailed when no broker gives it in time."""
-        from confluent_kafka import KafkaException
 
-        try:
+        with brokers("did not say which topics there are"):
             if self._admin is None:
                 self._admin = admin_of(self._client, "poller")
             # In this order: the client asks the controller for the brokers, and only a list of topics tells it anew
             # which one that is. Brokers under KRaft name any of them that lives, also the one that dies next.
             listed = self._admin.list_topics(timeout=REQUEST_TIMEOUT_S)
             described = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S).result(REQUEST_TIMEOUT_S + 1)
-        except (KafkaException, TimeoutError) as why:
-            raise PartFailed(f"the brokers did not say which topics there are ({reason(why)})") from why
         read = {name: _replicas(topic) for name, topic in listed.topics.items()}
         topics = {name: replicas for name, replicas in read.items() if replicas}
         changelogs = self._changelogs(topics)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from rebalance_monitor.streaming.supervision import PartFailed
-from .admin import REQUEST_TIMEOUT_S, admin_of, code_of, reason
+from .admin import REQUEST_TIMEOUT_S, admin_of, brokers, code_of, reason
 
 NamedPartition: TypeAlias = tuple[str, int]
 COMMITTED_REQUESTS = 2
@@ -68,12 +68,10 @@ class KafkaProgress:
         wanted = {Place(topic, number): OffsetSpec.latest() for topic, number in partitions}
         found: dict[NamedPartition, int] = {}
         failed: BaseException | None = None
-        try:
+        with brokers("did not say where topics end"):
             asked = self._admin().list_offsets(
                 wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=REQUEST_TIMEOUT_S
             )
-        except KafkaException as why:
-            raise PartFailed(f"the brokers did not say where topics end ({reason(why)})") from why
         for place, answer in asked.items():
             try:
                 found[place.topic, place.partition] = answer.result(REQUEST_TIMEOUT_S + 1).offset

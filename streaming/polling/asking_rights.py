@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from rebalance_monitor.streaming.supervision import PartFailed
-from .admin import REQUEST_TIMEOUT_S, admin_of, code_of, reason
+from .admin import REQUEST_TIMEOUT_S, admin_of, brokers, code_of, reason
 
 _GROUP_AUTHORIZATION_FAILED = 30
 
@@ -17,10 +17,8 @@ def refused_groups(client: Mapping[str, str], names: Sequence[str]) -> frozenset
         return frozenset()
     refused, failed = set(), list[BaseException]()
     admin = admin_of(client, "check")
-    try:
+    with brokers("did not say which groups may be described"):
         asked = admin.describe_consumer_groups(list(names), request_timeout=REQUEST_TIMEOUT_S)
-    except KafkaException as why:
-        raise PartFailed(f"the brokers did not say which groups may be described ({reason(why)})") from why
     for name, answer in asked.items():
         try:
             answer.result(REQUEST_TIMEOUT_S + 1)

@@ -16,8 +16,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotMember, instance_of
-from rebalance_monitor.streaming.supervision import PartFailed
-from .admin import admin_of, reason
+from .admin import admin_of, brokers, reason
 from .asking_states import MAY_DESCRIBE
 from .turns import next_of
 
@@ -58,16 +57,13 @@ class KafkaSnapshots:
     def __call__(self, expected: Collection[str] = ()) -> GroupsAnswer:
         """One answer; `expected`: groups that are asked for by name where they are missing. PartFailed when a broker
         does not give it in time."""
-        from confluent_kafka import KafkaException
 
-        try:
+        with brokers("did not describe their groups"):
             asked = self._admin().describe_cluster(
                 request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True
             )
             cluster = asked.result(REQUEST_TIMEOUT_S + 1)
             listed = self._admin().list_groups(timeout=REQUEST_TIMEOUT_S)
-        except (KafkaException, TimeoutError) as why:
-            raise PartFailed(f"the brokers did not describe their groups ({reason(why)})") from why
         groups, unclear = told_of(listed)
         missing = set(expected) - groups.keys() - unclear.keys()
         asked_for = next_of(missing, self._turn, MOST_BY_NAME)

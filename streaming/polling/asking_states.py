@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.streaming.core.cluster.group_states import COMPLETING, PREPARING, REBALANCING
-from rebalance_monitor.streaming.supervision import PartFailed
-from .admin import REQUEST_TIMEOUT_S, admin_of, reason
+from .admin import REQUEST_TIMEOUT_S, admin_of, brokers, reason
 
 MAY_DESCRIBE = "DESCRIBE"
 
@@ -32,44 +31,36 @@ class KafkaGroupStates:
 
     def consumers(self) -> StateAnswer:
         """The consumer groups that rebalance now. PartFailed when no broker answers."""
-        from confluent_kafka import ConsumerGroupState, KafkaException
+        from confluent_kafka import ConsumerGroupState
 
         names = {
             ConsumerGroupState.PREPARING_REBALANCING: PREPARING,
             ConsumerGroupState.COMPLETING_REBALANCING: COMPLETING,
         }
-        try:
+        with brokers("did not say which groups rebalance"):
             asked = self._admin().list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S, states=set(names))
             listed = asked.result(REQUEST_TIMEOUT_S + 1)
-        except (KafkaException, TimeoutError) as why:
-            raise PartFailed(f"the brokers did not say which groups rebalance ({reason(why)})") from why
         states = {str(one.group_id): names[one.state] for one in listed.valid if one.state in names}
         failures = tuple(map(reason, listed.errors))
         return StateAnswer(states, max(self._brokers, len(failures)), failures)
 
     def group(self, name: str) -> StateAnswer:
         """The state of one group of any kind. PartFailed when no broker answers."""
-        from confluent_kafka import KafkaException
 
-        try:
+        with brokers(f"did not say whether {name} rebalances"):
             found = self._admin().list_groups(name, timeout=REQUEST_TIMEOUT_S)
-        except KafkaException as why:
-            raise PartFailed(f"the brokers did not say whether {name} rebalances ({reason(why)})") from why
         states = {str(one.id): str(one.state) for one in found if one.error is None and one.state in REBALANCING}
         return StateAnswer(states, self._brokers + len(found))
 
     def refused(self) -> bool:
         """Whether the monitor may not describe the cluster: then only groups that it may describe one by one are
         listed. PartFailed when no broker answers."""
-        from confluent_kafka import KafkaException
 
-        try:
+        with brokers("did not say what the monitor may do"):
             asked = self._admin().describe_cluster(
                 request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True
             )
             cluster = asked.result(REQUEST_TIMEOUT_S + 1)
-        except (KafkaException, TimeoutError) as why:
-            raise PartFailed(f"the brokers did not say what the monitor may do ({reason(why)})") from why
         self._brokers = max(len(cluster.nodes), 1)
         return MAY_DESCRIBE not in {one.name for one in cluster.authorized_operations or ()}
 

@@ -24,7 +24,6 @@ class HttpConnection(H11Protocol):
     _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """It waits for its first request."""
         super().connection_made(transport)
         self._wait(timed=True)
 
@@ -43,7 +42,6 @@ class HttpConnection(H11Protocol):
             self._wait(timed=False)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It waits no more."""
         self._wait_no_more()
         super().connection_lost(exc)
 

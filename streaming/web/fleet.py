@@ -97,7 +97,6 @@ def _loudness(shown: ShownIncident) -> tuple[int, int, int, str]:
 
 
 def group_object(state: GroupState) -> Object:
-    """A group as the API shows it."""
     row = state.row
     return {
         "cluster": row.cluster,

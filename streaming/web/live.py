@@ -91,7 +91,6 @@ class Live:
             raise Crowded
 
     async def stop(self) -> None:
-        """Ends every stream."""
         self._ended = True
         self._looked.set()
         for watcher in self._watchers:
@@ -186,7 +185,6 @@ def _put(watcher: _Watcher, told: bytes | None) -> None:
 
 
 def event(keys: list[GroupName]) -> bytes:
-    """One server-sent event."""
     told = {"groups": [{"cluster": cluster, "group": group} for cluster, group in keys]}
     return f"event: changed\ndata: {json.dumps(told)}\n\n".encode()
 

@@ -143,7 +143,6 @@ def document(version: str = "") -> dict[str, Any]:
 
 
 def answer_schema(route: Route) -> Schema:
-    """Schema of a route's whole answer."""
     if not route.paged:
         return _ref(route.answer)
     return _object(

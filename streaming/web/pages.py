@@ -69,7 +69,6 @@ def _iso(ms: int) -> str:
 
 
 def group_address(cluster: str, group: str) -> str:
-    """Where a group's page is."""
     return "/group?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
 
 

@@ -98,7 +98,6 @@ class Reader:
         self._trouble, self._wait_s = trouble, wait_s
 
     def close(self) -> None:
-        """Closes every connection."""
         for connection in self._all:
             connection.close()
 

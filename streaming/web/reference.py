@@ -26,7 +26,6 @@ milliseconds since 1970, UTC. Objects: [objects.schema.json](objects.schema.json
 
 
 def text() -> str:
-    """The whole file."""
     return HEAD + "".join(f"\n{_route(route)}" for route in ROUTES) + f"\n{_groups()}"
 
 

@@ -32,7 +32,6 @@ class StreamingJob:
         self._client.close()
 
     def metrics(self) -> tuple[bytes, str]:
-        """The exporter's text and its content type."""
         answer = self._get("/metrics")
         return answer.content, answer.headers.get("content-type", "text/plain")
 

@@ -47,7 +47,6 @@ class Answer:
 
     @property
     def client_known(self) -> bool:
-        """Whether the library is known."""
         return self.library is not None
 
     @property

@@ -44,11 +44,9 @@ class Assignor(Generic[EraT]):
     recompute: Recompute[EraT]
 
     def newest(self, members: Sequence[ConsumerMember], topics: TopicRacks) -> ConsumerResult:
-        """The answer of the newest release."""
         return self.recompute(members, topics, era=self.eras[-1])
 
     def of_release(self, members: Sequence[ConsumerMember], topics: TopicRacks, release: str) -> ConsumerResult:
-        """The answer of this release."""
         return self.recompute(members, topics, era=self.era_of(release))
 
 

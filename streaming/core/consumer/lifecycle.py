@@ -43,7 +43,6 @@ class ConsumerLifecycle(Lifecycle):
         self._laws = (*LAWS, *laws)
 
     def owns(self, body: Body) -> bool:
-        """Every classic group."""
         return isinstance(body, GroupGeneration)
 
     def open(self, view: GroupView, stored: str | None) -> Session:

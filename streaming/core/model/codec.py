@@ -181,7 +181,6 @@ class Slot(NamedTuple):
         return [f"    part = {self.source}", f"    if part is not {default} and part != {default}:", f"        {put}"]
 
     def decoded(self, mark: int) -> str:
-        """The expression for the field's value."""
         fresh = f"fresh_{mark}()" if self.declared.default_factory is not MISSING else f"default_{mark}"
         call = "" if self.plan.decode is _same else f"decode_{mark}"
         if self.default is MISSING:

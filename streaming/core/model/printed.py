@@ -45,7 +45,6 @@ class OtherGroupSeen:
 
     @property
     def members(self) -> Annotated[int, Says(before="first_at_ms")]:
-        """How many."""
         return len(self.member_ids)
 
 

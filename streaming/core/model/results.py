@@ -137,7 +137,6 @@ class Verdict:
         str | None,
         Says("The family of releases that gave the answer, where it separates this from all others.", before="eras"),
     ]:
-        """The only family."""
         return self.eras[0] if len(self.eras) == 1 else None
 
     @property
@@ -149,7 +148,6 @@ class Verdict:
 
     @property
     def reason_kind(self) -> Annotated[ReasonKind | None, Says("The same for programs.", before="expected")]:
-        """The kind of the reason."""
         return self.reason.kind if self.reason is not None else None
 
 

@@ -41,7 +41,6 @@ class Subject:
 
 
 def subject_of(key: str) -> Subject:
-    """The subject of a key."""
     kind, _, name = key.partition(" ")
     return Subject(kind, name)
 

@@ -23,7 +23,6 @@ class Bug:
     looks: str
 
     def is_in(self, release: Release) -> bool:
-        """Whether this release has the bug."""
         mended = any(release[:2] == first[:2] and release >= first for first in self.fixed)
         return self.since <= release < self.fixed[-1] and not mended
 

@@ -27,7 +27,7 @@ from .grading import Judged
 from .hypotheses import releases
 from .members import StreamsThread
 from .observed import ObservedRecord
-from .topology import Key, Leftovers, SubtopologySeen, key_of
+from .topology import Key, Leftovers, key_of
 
 NAMED = 5
 """Tasks that a message names before it only counts them."""
@@ -61,7 +61,6 @@ class Facts:
 
     @cached_property
     def processes(self) -> dict[ProcessId, list[StreamsThread]]:
-        """Threads by process."""
         return self.record.processes()
 
     @cached_property
@@ -91,7 +90,6 @@ class Facts:
 
     @cached_property
     def sums(self) -> dict[TaskId, dict[ProcessId, int]]:
-        """What each process reports of each task."""
         return sums_of(self.record)
 
     @property
@@ -222,10 +220,6 @@ class Facts:
         if not self.state_known or self._stateful != {key}:
             return None
         return frozenset(partition.rpartition("-")[0] for partition in told.ends)
-
-    def parts(self) -> tuple[SubtopologySeen, ...]:
-        """The sub-topologies."""
-        return self.record.seen
 
 
 Violations: TypeAlias = tuple[Finding, ...] | None

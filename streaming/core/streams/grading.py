@@ -44,7 +44,6 @@ class Judged:
 
 
 def not_judged(kind: ReasonKind, text: str) -> Verdict:
-    """No verdict, and why."""
     return Verdict(grade=Grade.NOT_JUDGED, assignor=PROTOCOL, reason=Reason(kind, text))
 
 
@@ -56,7 +55,6 @@ def unknown_settings(settings: StreamsSettings, record: ObservedRecord) -> dict[
 
 
 def expected_of(answer: LeaderAnswer) -> dict[str, ExpectedShare]:
-    """What the answer gives each member."""
     return {
         member: ExpectedShare(assigned=ConsumerShare(told.partitions)) for member, told in answer.assignments.items()
     }

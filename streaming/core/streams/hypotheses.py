@@ -285,7 +285,6 @@ class Assumptions:
         self.exhausted = False
 
     def hypothesis(self, choice: Choice) -> Hypothesis:
-        """The whole hypothesis."""
         ends = {
             task: options[number].end for task, options, number in zip(self.tasks, self._options, choice, strict=True)
         }

@@ -166,7 +166,7 @@ def _uneven_subtopology(facts: Facts) -> Violations:
     if not _balance_applies(facts) or not facts.equal_capacities or not facts.placed_freely:
         return None
     uneven = []
-    for part in facts.parts():
+    for part in facts.record.seen:
         shares = Counter(process for task, process in facts.runs.items() if key_of(task) == part.key)
         counts = [shares[process] for process in facts.processes]
         if max(counts) - min(counts) > 1:

@@ -48,7 +48,6 @@ class StreamsThread:
 
     @property
     def id(self) -> str:
-        """The member id."""
         return self.row.member_id
 
     @property
@@ -58,7 +57,6 @@ class StreamsThread:
 
     @cached_property
     def process_id(self) -> ProcessId:
-        """The process it belongs to."""
         return UUID(bytes=self.said.process_id)
 
     @cached_property

@@ -244,7 +244,6 @@ def pooled(threads: Sequence[StreamsThread], newest: int) -> tuple[StreamsThread
 
 
 def in_pool(record: ObservedRecord) -> bool:
-    """Whether any thread is in the pool."""
     return any(thread.process_id == POOL for thread in record.threads)
 
 

@@ -257,6 +257,6 @@ def bound_of(facts: Facts) -> int | None:
     found = facts.judged.hypothesis
     if found is None:
         return None
-    tasks = sum(len(part.tasks()) for part in facts.parts() if part.key in found.stateful)
+    tasks = sum(len(part.tasks()) for part in facts.record.seen if part.key in found.stateful)
     configs = found.configs
     return ceil(tasks * (1 + configs.num_standby_replicas) / max(configs.max_warmup_replicas, 1)) + 2

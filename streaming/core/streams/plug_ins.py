@@ -122,13 +122,11 @@ class NoPlugIns:
         """Nothing follows."""
 
     def assign(self, plug_in: PlugIn, state: ApplicationState) -> AssignOutcome:
-        """That nothing runs it."""
         return PlugInFailed(FailureKind.NOT_RUN, "nothing runs plug-ins here")
 
     def computed(
         self, plug_in: PlugIn, assignment: GroupAssignment, subscription: GroupSubscription, error: AssignmentError
     ) -> PlugInFailed | None:
-        """Nobody assigned anything."""
         return None
 
 
@@ -184,7 +182,6 @@ class PlugInRun:
                 assert_never(outcome)
 
     def tell(self, assignment: GroupAssignment, subscription: GroupSubscription, error: AssignmentError) -> None:
-        """The callback."""
         failed = self.runs.computed(self.plug_in, assignment, subscription, error)
         if failed is not None:
             self.fail(failed)

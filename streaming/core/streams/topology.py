@@ -113,7 +113,6 @@ class SubtopologySeen:
         return True if self.stateful else False if self.silent == SILENT else None
 
     def tasks(self) -> dict[TaskId, tuple[TopicPartition, ...]]:
-        """Its tasks and the partitions of each."""
         return {
             TaskId(self.number, at, self.name): tuple(
                 (topic, at) for topic, count in sorted(self.topics.items()) if at < count
@@ -255,12 +254,10 @@ def without_state(seen: Seen) -> Seen:
 
 
 def key_of(task: TaskId) -> Key:
-    """The sub-topology of a task."""
     return task.subtopology, task.topology
 
 
 def tasks_of(seen: Seen) -> dict[TaskId, tuple[TopicPartition, ...]]:
-    """All tasks and their partitions."""
     return {task: partitions for one in seen for task, partitions in one.tasks().items()}
 
 

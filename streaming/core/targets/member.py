@@ -127,7 +127,6 @@ class TargetMember:
         return self.assigned() | self.pending()
 
     def wanted(self) -> Units:
-        """Its target."""
         return units.targeted(self.target)
 
     def fell(self, before: "TargetMember") -> int | None:

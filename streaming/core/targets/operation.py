@@ -106,16 +106,13 @@ class Operation:
 
     @property
     def at_ms(self) -> int:
-        """Its time."""
         return self.rows[0].timestamp_ms
 
     @property
     def last(self) -> LastRecord:
-        """Its last record."""
         return LastRecord(source_of(self.rows[-1]), self.at_ms)
 
     def targets(self) -> list[Computed]:
-        """The targets that it brings."""
         return targets_of(self.parts, self.before, self.records, self.at_ms)
 
     def raises(self) -> list[Raised]:

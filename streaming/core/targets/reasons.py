@@ -37,5 +37,4 @@ def other_release(assignor: str, era: str) -> Reason:
 
 
 def not_judged(assignor: str | None, why: Reason) -> Verdict:
-    """Nothing can be told."""
     return Verdict(grade=Grade.NOT_JUDGED, assignor=assignor, reason=why)

@@ -225,7 +225,6 @@ class Tally:
         return {name: place for place, name in enumerate(self.group.members)}
 
     def _add(self, name: str) -> MemberFacts:
-        """A member belongs to the sums."""
         group, member = self.group, self.group.members[name]
         facts = self.facts[name] = MemberFacts(
             member=member,
@@ -253,7 +252,6 @@ class Tally:
         return facts
 
     def _drop(self, name: str, facts: MemberFacts) -> None:
-        """It does not any more."""
         self._count(facts, -1)
         for names in (self.unknown, self.late, self.away):
             names.discard(name)

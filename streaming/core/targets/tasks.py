@@ -38,7 +38,6 @@ class TopologyView:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of tasks by subtopology."""
         return {one.id: one.partitions for one in self.subtopologies or ()}
 
 

@@ -70,12 +70,10 @@ def targeted(target: Target | StreamsTarget | None) -> Units:
 
 
 def tasks_in(units: Iterable[HeldUnit]) -> frozenset[RoleTask]:
-    """The tasks among them."""
     return frozenset(one for one in units if len(one) == 3)
 
 
 def partitions_in(units: Iterable[HeldUnit]) -> frozenset[TopicPartition]:
-    """The partitions among them."""
     return frozenset(one for one in units if len(one) == 2)
 
 
