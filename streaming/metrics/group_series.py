@@ -11,17 +11,17 @@ left: long enough for every scraper to see the zero.
 
 from collections.abc import Callable, Iterable, Mapping
 
-from rebalance_monitor.streaming.core import connect_metrics, metrics
+from rebalance_monitor.streaming.core import connect_metrics, metrics, streams_metrics
 from rebalance_monitor.streaming.core.connect.statuses.facts import word_of
+from rebalance_monitor.streaming.core.metric import Metric
 from rebalance_monitor.streaming.core.model.results import JobState, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
-from rebalance_monitor.streaming.core.streams.words import TaskCounts
+from rebalance_monitor.streaming.core.streams.words import NO_TASKS, TaskCounts
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
 from .families import Families, GroupLabels
 from .known_group import STABLE, KnownGroup, key_of
 from .limits import SeriesLimits
-from .streams_series import show_tasks
 
 GONE_FOR_S = 3_600.0
 RANKS = 4
@@ -267,3 +267,25 @@ class Groups:
             held = [load[at] for load in known.workers.values()]
             spread = max(held, default=0) - min(held, default=0)
             self._families.gauge(connect_metrics.SPREAD, *key, kind).set(spread)
+
+
+def show_tasks(families: Families, key: GroupLabels, counts: TaskCounts | None) -> None:
+    """Publishes these numbers; what is not known has no series. None: the group has shown no Streams tasks."""
+    for role in NO_TASKS.roles:
+        _set(families, streams_metrics.TASKS, (*key, role), None if counts is None else counts.roles.get(role))
+    for kind in NO_TASKS.spread:
+        _set(families, streams_metrics.SPREAD, (*key, kind), None if counts is None else counts.spread[kind])
+    for metric, value in (
+        (streams_metrics.MISSING_STANDBYS, None if counts is None else counts.missing_standbys),
+        (streams_metrics.MOVES_LEFT, None if counts is None else counts.moves_left),
+        (streams_metrics.PROBING_REBALANCES, None if counts is None else counts.probing_rebalances),
+        (streams_metrics.NEXT_PROBING, None if counts is None else counts.next_probing_ms / 1000),
+    ):
+        _set(families, metric, key, value)
+
+
+def _set(families: Families, metric: Metric, labels: tuple[str, ...], value: float | None) -> None:
+    if value is None:
+        families.remove(metric, *labels)
+    else:
+        families.gauge(metric, *labels).set(value)

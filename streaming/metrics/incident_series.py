@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.store.labels import incident_labels
 from rebalance_monitor.streaming.store.maintenance import Windows
-from .families import Families
+from .families import Families, Labels
 from .group_series import Groups
 from .known_group import key_of
 from .limits import SeriesLimits
@@ -23,7 +23,6 @@ from .limits import SeriesLimits
 # A resolved incident's gauge stays at 0 this long, so that every scraper and rule sees the explicit 0.
 ZERO_FOR_S = 1_800.0
 
-Labels = tuple[str, ...]
 _TEAM = metrics.INCIDENT.labels.index("team")
 
 
@@ -44,8 +43,6 @@ class Incidents:
         self._open: dict[Labels, set[str]] = {}
         self._labels_of: dict[str, Labels] = {}
         self._zero_since_s: dict[Labels, float] = {}
-        self._muted: set[Labels] = set()
-        self._ends: set[Labels] = set()
 
     def state(self, incident: Incident) -> None:
         """Publishes an incident's state: 1 while people are told of it, an explicit 0 under labels it no longer has."""
@@ -79,23 +76,12 @@ class Incidents:
             self._families.gauge(metrics.INCIDENT, *labels).set(int(not quiet))
             if quiet:
                 muted[cluster, group, labels[_TEAM]] += len(incidents)
-        for place in self._muted - muted.keys():
-            self._families.remove(metrics.MUTED_INCIDENTS, *place)
-        for place, count in muted.items():
-            self._families.gauge(metrics.MUTED_INCIDENTS, *place).set(count)
-        self._muted = set(muted)
-        self._show_windows(now_ms)
-
-    def _show_windows(self, now_ms: int) -> None:
+        self._families.only(metrics.MUTED_INCIDENTS, muted)
         ends: dict[Labels, int] = {}
         for window in self._windows.running(now_ms):
             own = (window.cluster, window.groups, window.owner)
             ends[own] = max(window.until_ms, ends.get(own, 0))
-        for labels in self._ends - ends.keys():
-            self._families.remove(metrics.MAINTENANCE_END, *labels)
-        for labels, until_ms in ends.items():
-            self._families.gauge(metrics.MAINTENANCE_END, *labels).set(until_ms / 1000)
-        self._ends = set(ends)
+        self._families.only(metrics.MAINTENANCE_END, {own: until_ms / 1000 for own, until_ms in ends.items()})
 
     def _close(self, labels: Labels, incident_id: str) -> None:
         del self._labels_of[incident_id]

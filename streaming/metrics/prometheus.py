@@ -103,7 +103,7 @@ class Exporter:
         self._families = Families(cluster_label)
         ProcessCollector(registry=self._families.registry)
         for metric in metrics.OF_MONITOR if named else ():
-            self._own(metric)
+            self._families.series(metric, (self._cluster,))  # with the value 0
         self._series = Series(self._families, path, clock_s, limits, windows)
         self._now_s = now_s
         self._committed_s: float | None = None
@@ -120,15 +120,6 @@ class Exporter:
             self.set_health(cluster, "nothing was read yet")
             self._families.gauge(metrics.BLIND, cluster).set(0)
         self._endpoint = Endpoint(host, port, self, self)
-
-    def _own(self, metric: metrics.Metric) -> None:
-        """Creates this monitor's series of a metric, with the value 0."""
-        if metric.kind == "counter":
-            self._families.counter(metric, self._cluster)
-        elif metric.kind == "histogram":
-            self._families.histogram(metric, self._cluster)
-        else:
-            self._families.gauge(metric, self._cluster)
 
     @property
     def url(self) -> str:

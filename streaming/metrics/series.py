@@ -32,8 +32,7 @@ from .group_series import Groups
 from .incident_series import Incidents
 from .known_group import key_of
 from .limits import SeriesLimits
-from .subject_series import Subjects
-from .task_series import TaskSeries
+from .named_series import Subjects, TaskSeries
 
 # Reasons are made by decoders; should one ever carry data, the series still stay few.
 MOST_REASONS = 50

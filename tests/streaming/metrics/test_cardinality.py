@@ -134,7 +134,7 @@ def test_an_incident_takes_the_place_of_a_group_that_has_none() -> None:
     assert world.value("rebalance_monitor_group_members", group="new") == NO_SAMPLE
     world.series.observe([incident(group="third", incident_id="i3")])
     world.count()
-    shown = world.families.gauges["rebalance_monitor_incident"].collect()
+    shown = world.families.made["rebalance_monitor_incident"].collect()
     assert {sample.labels["group"] for metric in shown for sample in metric.samples} == {"late", "other", "third"}
 
 

@@ -35,10 +35,7 @@ def folded() -> Iterator[Result]:
 
 def held(world: World, group: str) -> float:
     samples = [
-        one
-        for name in (TASKS, CONNECTORS)
-        for family in world.families.gauges[name].collect()
-        for one in family.samples
+        one for name in (TASKS, CONNECTORS) for family in world.families.made[name].collect() for one in family.samples
     ]
     return float(sum(one.value for one in samples if one.labels["group"] == group))
 
@@ -123,7 +120,7 @@ def test_a_group_with_series_says_whose_it_is() -> None:
     world = World(max_groups=1)
 
     def owners() -> dict[str, str]:
-        (family,) = world.families.gauges["rebalance_monitor_group_info"].collect()
+        (family,) = world.families.made["rebalance_monitor_group_info"].collect()
         samples = family.samples
         return {one.labels["group"]: one.labels["team"] for one in samples}
 

@@ -3,7 +3,7 @@
 from rebalance_monitor.streaming.core.model.results import Subject
 from rebalance_monitor.streaming.metrics.families import Families
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
-from rebalance_monitor.streaming.metrics.subject_series import Subjects
+from rebalance_monitor.streaming.metrics.named_series import Subjects
 from tests.streaming.builders import incident
 
 NAME = "rebalance_monitor_incident_since_timestamp_seconds"
