@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
 from rebalance_monitor.streaming.core.streams.words import summary as streams_line
@@ -85,7 +86,7 @@ def _progress(epoch: dict[str, Any] | None) -> str:
     if epoch["overtaken_by"] is not None:
         return f"overtaken by {epoch['overtaken_by']}"
     waiting = sum(one["state"] != "STABLE" for one in epoch["progress"])
-    return f"on the way: {_counted(waiting, 'member')} not stable" if waiting else "on the way"
+    return f"on the way: {counted(waiting, 'member')} not stable" if waiting else "on the way"
 
 
 def _print_other_groups(console: Terminal, others: list[dict[str, Any]]) -> None:
@@ -116,20 +117,16 @@ def _not_judged(generations: list[dict[str, Any]], others: list[dict[str, Any]])
         one["verdict"]["reason"] or "" for one in generations if one["verdict"]["grade"] == Grade.NOT_JUDGED
     )
     for reason, count in reasons.most_common():
-        yield f"Not judged: {_counted(count, 'generation')}: {reason}"
+        yield f"Not judged: {counted(count, 'generation')}: {reason}"
     records = sum(one["records"] for one in others)
     if others:
-        yield f"Not read: {_counted(records, 'record')} of a type that this version does not know."
+        yield f"Not read: {counted(records, 'record')} of a type that this version does not know."
 
 
 def _resting(generations: list[dict[str, Any]]) -> Iterator[str]:
     """One sentence for each application whose verdicts rest on end offsets."""
     groups = [one["group"] for one in generations if one["verdict"]["reason"] == ON_END_OFFSETS]
     yield from (missing_end_offsets(group) for group in dict.fromkeys(groups))
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _print_commits(console: Terminal, commits: list[dict[str, Any]]) -> None:

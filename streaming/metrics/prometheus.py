@@ -259,13 +259,13 @@ class Exporter:
         reasons: dict[str, dict[str, str]] = {}
         with self._lock:
             for gap in known:
-                counted = self._families.counter(metrics.GAP_RECORDS, gap.cluster, gap.topic)
-                counted.inc(max(0, gap.offsets - counted._value.get()))
+                lost = self._families.counter(metrics.GAP_RECORDS, gap.cluster, gap.topic)
+                lost.inc(max(0, gap.offsets - lost._value.get()))
                 self._families.gauge(metrics.GAPS_SHOWN, gap.cluster, gap.topic).set(gap.shown)
                 if gap.shown:
-                    reasons.setdefault(gap.cluster, {})[f"{gap.topic}: gap"] = (
-                        f"{gap.topic}: records were gone before they were read ({_gaps(gap.shown)} not acknowledged)"
-                    )
+                    shown = counted(gap.shown, "gap")
+                    why = f"{gap.topic}: records were gone before they were read ({shown} not acknowledged)"
+                    reasons.setdefault(gap.cluster, {})[f"{gap.topic}: gap"] = why
             for cluster in {*self._gaps, *reasons}:
                 self._gaps[cluster] = reasons.get(cluster, {})
                 self.set_degraded(cluster, self._degraded.get(cluster, {}))
@@ -322,10 +322,6 @@ class Exporter:
             if not self._restored:
                 state["database"] = "what is open in the database is not published yet"
             return bool(state["ready"]), state
-
-
-def _gaps(count: int) -> str:
-    return "1 gap" if count == 1 else f"{count} gaps"
 
 
 def _not_caught_up(left: int, missing: Mapping[str, str]) -> str:

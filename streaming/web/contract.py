@@ -12,7 +12,6 @@ from rebalance_monitor.streaming.core.model.results import AGREEMENTS, Grade
 PREFIX = "/api/v1"
 MOST = 500
 USUAL = 100
-"""Lists that had another address before. Their items have changed as well, so nobody is redirected."""
 
 Schema = dict[str, Any]
 
@@ -29,16 +28,25 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """GET `path`. `answer` names a schema of `streaming.web.openapi`; `paged`: a list of it, with a cursor."""
+    """GET `path`. `answer` names a schema of `streaming.web.openapi`; `missing`: what a 404 says."""
 
-    path: str
     name: str
     summary: str
     answer: str
     parameters: tuple[Parameter, ...] = ()
-    paged: bool = False
     media: Literal["application/json", "text/event-stream"] = "application/json"
     missing: str = ""
+    ending: str = ""
+
+    @property
+    def path(self) -> str:
+        """The address, without parameters."""
+        return f"{PREFIX}/{self.name}{self.ending}"
+
+    @property
+    def paged(self) -> bool:
+        """Whether the answer is a list, with a cursor."""
+        return CURSOR in self.parameters
 
 
 CLUSTER = Parameter(name="cluster", description="Only this cluster.")
@@ -55,7 +63,6 @@ PAGING = (LIMIT, CURSOR)
 
 ROUTES: tuple[Route, ...] = (
     Route(
-        path=f"{PREFIX}/groups",
         name="groups",
         summary="Every group with a generation or an open incident, by cluster and name.",
         answer="group",
@@ -64,10 +71,8 @@ ROUTES: tuple[Route, ...] = (
             Parameter(name="q", description="Only groups whose id contains this text, whatever the case."),
             *PAGING,
         ),
-        paged=True,
     ),
     Route(
-        path=f"{PREFIX}/group",
         name="group",
         summary="One group: its latest generation and its open incidents.",
         answer="group_detail",
@@ -75,7 +80,6 @@ ROUTES: tuple[Route, ...] = (
         missing="no such group is known",
     ),
     Route(
-        path=f"{PREFIX}/generations",
         name="generations",
         summary="Judged generations, the newest first.",
         answer="generation",
@@ -89,10 +93,8 @@ ROUTES: tuple[Route, ...] = (
             ),
             *PAGING,
         ),
-        paged=True,
     ),
     Route(
-        path=f"{PREFIX}/generation",
         name="generation",
         summary="One generation, by the coordinates of its record.",
         answer="generation",
@@ -115,7 +117,6 @@ ROUTES: tuple[Route, ...] = (
         missing="no such generation is known",
     ),
     Route(
-        path=f"{PREFIX}/incidents",
         name="incidents",
         summary="Incidents, the newest first, and whether people are notified of them.",
         answer="incident",
@@ -129,10 +130,8 @@ ROUTES: tuple[Route, ...] = (
             ),
             *PAGING,
         ),
-        paged=True,
     ),
     Route(
-        path=f"{PREFIX}/incident_parts",
         name="incident_parts",
         summary="Findings that incidents are made of, open and over, with all their subjects; the earliest first.",
         answer="incident_part",
@@ -142,10 +141,8 @@ ROUTES: tuple[Route, ...] = (
             Parameter(name="incident_id", description="Only those of this incident."),
             *PAGING,
         ),
-        paged=True,
     ),
     Route(
-        path=f"{PREFIX}/connectors_and_tasks",
         name="connectors_and_tasks",
         summary="Connectors and tasks of Connect groups, three ways: who has each, who should, what the status says.",
         answer="connector_or_task",
@@ -159,10 +156,8 @@ ROUTES: tuple[Route, ...] = (
             ),
             *PAGING,
         ),
-        paged=True,
     ),
     Route(
-        path=f"{PREFIX}/gaps",
         name="gaps",
         summary="Ranges of offsets that were gone before they could be read, the newest first.",
         answer="gap_detail",
@@ -181,16 +176,13 @@ ROUTES: tuple[Route, ...] = (
             ),
             *PAGING,
         ),
-        paged=True,
     ),
     Route(
-        path=f"{PREFIX}/health",
         name="health",
         summary="Whether the monitor is caught up, and whether its database answers.",
         answer="health",
     ),
     Route(
-        path=f"{PREFIX}/events",
         name="events",
         summary="Server-sent events: `changed` with the groups of which something new is known; "
         "`health` when the monitor's own state has changed; `beat` every five seconds with this state.",
@@ -198,8 +190,8 @@ ROUTES: tuple[Route, ...] = (
         media="text/event-stream",
     ),
     Route(
-        path=f"{PREFIX}/openapi.json",
         name="openapi",
+        ending=".json",
         summary="This description.",
         answer="openapi",
     ),

@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
+from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.core.runbooks import (
     by_codes,
     commands,
@@ -54,10 +55,6 @@ class Bar(NamedTuple):
 def _moment(ms: int) -> datetime:
     """The moment, or the nearest that a calendar knows: a record may claim any time."""
     return datetime.fromtimestamp(min(max(ms, 0), 253_402_300_799_000) / 1000, UTC)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _clock(ms: int) -> str:
@@ -135,7 +132,7 @@ def _environment() -> Environment:
         "link_jobs": _jobs_address,
         "link_runbook": _runbook_address,
         "static": _static,
-        "count": _count,
+        "count": counted,
         "nobody": NOBODY,
         "meanings": {"State": STATES, "Last verdict": GRADES},
         "rules": {rule.code: rule for rule in RULES},

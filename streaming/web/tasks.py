@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rebalance_monitor.streaming.core.model.messages import listed
+from rebalance_monitor.streaming.core.model.messages import counted, listed
 from .story import MOST_NAMES
 
 Object = dict[str, Any]
@@ -91,7 +91,7 @@ def _moves(progress: Object | None, *, by_target: bool) -> str:
     left, least = progress["moves_left"], progress["rebalances"]
     if not left:
         return "Every task with state is where it shall be"
-    return f"{_counted(left, 'move')} left, at best {_counted(least, 'probing rebalance')}"
+    return f"{counted(left, 'move')} left, at best {counted(least, 'probing rebalance')}"
 
 
 def _facts(streams: Object) -> Iterator[str]:
@@ -100,7 +100,7 @@ def _facts(streams: Object) -> Iterator[str]:
         yield "no probing rebalance is set"
     if progress is not None and progress["probed"]:
         last = f", {progress['stuck']} of them since a task last moved" if progress["stuck"] else ""
-        yield f"{_counted(progress['probed'], 'probing rebalance')} so far with these members{last}"
+        yield f"{counted(progress['probed'], 'probing rebalance')} so far with these members{last}"
     if streams["withheld"]:
         yield f"withheld until their owners give them up: {listed(streams['withheld'], MOST_NAMES)}"
     yield f"tasks with state: {_span(*balance['stateful'])} per process; without: {_span(*balance['stateless'])}"
@@ -108,7 +108,7 @@ def _facts(streams: Object) -> Iterator[str]:
     if missing is None:
         yield "whether copies are missing is not known (num.standby.replicas)"
     else:
-        yield f"{_counted(missing, 'copy')} missing" if missing else "no copy is missing"
+        yield f"{counted(missing, 'copy')} missing" if missing else "no copy is missing"
     if not streams["roles_known"] and any(
         thread["standby"] for one in streams["processes"] for thread in one["threads"]
     ):
@@ -181,8 +181,3 @@ def _part(part: Object) -> PartLine:
 
 def _span(least: int, most: int) -> str:
     return str(least) if least == most else f"{least} to {most}"
-
-
-def _counted(count: int, what: str) -> str:
-    plural = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count} {what if count == 1 else plural}"

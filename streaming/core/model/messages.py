@@ -20,3 +20,8 @@ def listed(names: Iterable[str], most: int = 5) -> str:
     known = list(names)
     more = f" and {len(known) - most} more" if len(known) > most else ""
     return ", ".join(known[:most]) + more
+
+
+def counted(count: int, what: str) -> str:
+    """`1 copy`, `2 copies`."""
+    return f"1 {what}" if count == 1 else f"{count} {what[:-1]}ies" if what.endswith("y") else f"{count} {what}s"

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from rebalance_monitor.streaming.core.model.messages import counted
+
 ON_END_OFFSETS = "end offsets"
 """Why a generation is no match, in its row; `missing_end_offsets` says once what that means."""
 
@@ -31,23 +33,19 @@ def summary(streams: Mapping[str, Any] | None) -> str:
 def _parts(streams: Mapping[str, Any]) -> Iterator[str]:
     withheld = len(streams["withheld"])
     if withheld:
-        yield f"{_counted(withheld, 'task')} withheld until handed over"
+        yield f"{counted(withheld, 'task')} withheld until handed over"
     progress = streams["progress"]
     if progress is not None and progress["moves_left"]:
-        least = _counted(progress["rebalances"], "probing rebalance")
+        least = counted(progress["rebalances"], "probing rebalance")
         last = f", so not before {_clock(progress['not_before_ms'])}" if progress["not_before_ms"] is not None else ""
-        yield f"{_counted(progress['moves_left'], 'move')} left, at best {least}{last}"
+        yield f"{counted(progress['moves_left'], 'move')} left, at best {least}{last}"
         if progress["next_ms"] is not None:
             yield f"next probing rebalance {_clock(progress['next_ms'])}"
     if streams["missing_standbys"]:
-        yield f"{_counted(streams['missing_standbys'], 'standby')} missing"
+        yield f"{counted(streams['missing_standbys'], 'standby')} missing"
     for part in streams["subtopologies"]:
         if not withheld and part["most"] - part["least"] > 1:
             yield f"sub-topology {part['name']}: {part['least']} to {part['most']} tasks per process"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}" if count == 1 else f"{count} {what[:-1]}ies" if what.endswith("y") else f"{count} {what}s"
 
 
 def _clock(at_ms: int) -> str:
