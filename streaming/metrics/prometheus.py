@@ -13,6 +13,7 @@ from prometheus_client import ProcessCollector, disable_created_metrics
 from prometheus_client.exposition import generate_latest
 
 from rebalance_monitor.streaming.core import metrics, polling_metrics
+from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.streams.words import TaskCounts
