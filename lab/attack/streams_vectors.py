@@ -30,8 +30,7 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicM
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, StreamsSettings
 
 VECTORS = ROOT / "tests" / "vectors" / "streams"
 APART_MS = 9_000

@@ -7,7 +7,7 @@ plug-in's `on_assignment_computed` is not called.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import PlugIn
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugInRun, PlugIns, sentence_of
 
 

@@ -20,8 +20,12 @@ from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.observed import worker_of
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
-from rebalance_monitor.streaming.core.model.streams_settings import HIGH_AVAILABILITY, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import (
+    HIGH_AVAILABILITY,
+    ClusterSettings,
+    ConnectSettings,
+    StreamsSettings,
+)
 from rebalance_monitor.streaming.core.replay import RawRecord
 from .errors import InputError
 from .input_lines import STDIN, lines_of, unreadable

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rebalance_monitor.streaming.calculator import FAMILIES, WITH_PLUG_INS, OwnAssignors, Solve
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import PlugIn
 from .errors import InputError
 from .exit_codes import BAD_INPUT, CANNOT_TELL, DONE
 from .input_lines import lines_of

@@ -13,8 +13,8 @@ from rebalance_monitor.streaming.core.model.settings import (
     ClusterSettings,
     ConnectSettings,
     OwnAssignor,
+    StreamsSettings,
 )
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
 from rebalance_monitor.streaming.core.streams.described import topology_error
 from rebalance_monitor.streaming.core.streams.hypotheses import FIRST_WITH_PLUG_INS
 from .kafka import KafkaSection, TopicName

@@ -4,12 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, field_serializer
 
-from rebalance_monitor.streaming.core.model.streams_settings import (
-    PLUG_IN_BUDGET_MS,
-    PLUG_IN_MEMORY_MIB,
-    PlugIn,
-    Scalar,
-)
+from rebalance_monitor.streaming.core.model.settings import PLUG_IN_BUDGET_MS, PLUG_IN_MEMORY_MIB, PlugIn, Scalar
 from .section import FromText, Section
 
 MASK = "**********"

@@ -148,12 +148,12 @@ class Exporter:
             for group in sorted(groups, key=lambda one: -one.at_ms):
                 key = (group.cluster, group.group)
                 if key not in dead:
-                    self._series.latest(group, loads.get(key), tasks.get(key))
+                    self._series.groups.latest(group, loads.get(key), tasks.get(key))
                     if key in standings:
-                        self._series.stands(standings[key])
+                        self._series.groups.stands(standings[key])
             for key, job, agreement, word in agreements:
                 if key not in dead:
-                    self._series.agreement(key, job, agreement, word)
+                    self._series.groups.agreement(key, job, agreement, word)
             self._series.others(others)
             self._restored = True
 

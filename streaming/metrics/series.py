@@ -20,10 +20,9 @@ from rebalance_monitor.streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
-from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks
-from rebalance_monitor.streaming.store.loads import Load, loads_of
+from rebalance_monitor.streaming.core.streams.words import counted_tasks
+from rebalance_monitor.streaming.store.loads import loads_of
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.stored import LastGeneration
 from rebalance_monitor.streaming.store.text import name
@@ -40,7 +39,10 @@ MOST_CAUSES = 40
 
 
 class Series:
-    """Turns results into series. Not thread-safe: the exporter holds a lock around it."""
+    """Turns results into series. `groups` takes what is known of groups from before.
+
+    Not thread-safe: the exporter holds a lock around it.
+    """
 
     def __init__(
         self,
@@ -52,9 +54,9 @@ class Series:
     ) -> None:
         limits = limits if limits is not None else SeriesLimits()
         self._families = families
-        self._groups = Groups(families, limits, clock_s)
-        self._incidents = Incidents(families, self._groups, path, clock_s, limits, windows or Windows())
-        self._tasks = TaskSeries(families, self._groups, limits)
+        self.groups = Groups(families, limits, clock_s)
+        self._incidents = Incidents(families, self.groups, path, clock_s, limits, windows or Windows())
+        self._tasks = TaskSeries(families, self.groups, limits)
         self._subjects = Subjects(families, limits)
         self._known: dict[GroupLabels, dict[str, NotifiedIncident]] = {}
         self._others: dict[tuple[str, str], set[str]] = {}
@@ -75,9 +77,9 @@ class Series:
                 case Aftermath():
                     pass  # it adds nothing that is counted
                 case Standing():
-                    self._groups.stands(result)
+                    self.groups.stands(result)
                 case JobState():
-                    self._groups.job(result)
+                    self.groups.job(result)
                 case GroupProgress():
                     pass  # a page's matter: a series for each member of each group is too many
                 case Incident() | Part():
@@ -97,7 +99,7 @@ class Series:
     def _latest(self, generation: Generation) -> None:
         """A gauge shows the newest generation alone: what a batch says of those before it was never to be seen."""
         connect, judged = generation.protocol_type == "connect", generation.verdict.pending_until_ms is None
-        self._groups.latest(
+        self.groups.latest(
             LastGeneration(
                 generation.incarnation, generation.source.offset, generation.cluster, generation.group,
                 generation.generation, len(generation.members), generation.at_ms,
@@ -109,7 +111,7 @@ class Series:
 
     def _counted(self, generation: Generation) -> None:
         if generation.verdict.pending_until_ms is None:
-            group = self._groups.label(generation.cluster, generation.group)
+            group = self.groups.label(generation.cluster, generation.group)
             self._families.counter(metrics.GENERATIONS, generation.cluster, group, generation.verdict.grade.value).inc()
             cause = self._cause(generation.cause[0].kind if generation.cause else "unknown")
             self._families.counter(metrics.REBALANCES, generation.cluster, group, cause).inc()
@@ -129,7 +131,7 @@ class Series:
             for incident in told:
                 self._incident(incident)
             for incident in transitions:
-                group = self._groups.label(incident.cluster, incident.group)
+                group = self.groups.label(incident.cluster, incident.group)
                 self._families.counter(
                     metrics.INCIDENT_TRANSITIONS,
                     incident.cluster,
@@ -155,24 +157,10 @@ class Series:
         self._tasks.incident(incident)
         self._subjects.incident(incident)
 
-    def latest(
-        self, generation: LastGeneration, loads: dict[str, Load] | None = None, tasks: TaskCounts | None = None
-    ) -> None:
-        """A generation known from before."""
-        self._groups.latest(generation, loads, tasks)
-
-    def stands(self, standing: Standing) -> None:
-        """A group's state known from before."""
-        self._groups.stands(standing)
-
-    def agreement(self, group: tuple[str, str], job: Subject, agreement: str, word: str) -> None:
-        """A job known from before."""
-        self._groups.agreement(group, job, agreement, word)
-
     def sweep(self, now_ms: int) -> None:
         """Called before each scrape: what is over goes, what maintenance mutes shows 0."""
         self._incidents.sweep(now_ms)
-        self._groups.sweep()
+        self.groups.sweep()
         self._tasks.sweep()
         self._subjects.sweep()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from rebalance_monitor.assignors.streams.application_state import ApplicationState
 from rebalance_monitor.assignors.streams.assignment import AssignmentError
 from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, GroupSubscription
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import PlugIn
 from rebalance_monitor.streaming.core.streams.plug_ins import AssignOutcome, PlugInFailed
 from .twins import Twins
 

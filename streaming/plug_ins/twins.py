@@ -13,7 +13,7 @@ from rebalance_monitor.assignors.streams.application_state import ApplicationSta
 from rebalance_monitor.assignors.streams.assignment import AssignmentError
 from rebalance_monitor.assignors.streams.task_assignment_utils import validate_task_assignment
 from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, GroupSubscription
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import PlugIn
 from rebalance_monitor.streaming.core.streams.plug_ins import (
     Assigned,
     AssignOutcome,

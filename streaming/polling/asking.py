@@ -15,6 +15,7 @@ answer: then they are those of this topic and of no other one of its name.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
@@ -54,17 +55,18 @@ class KafkaTopics:
 
     def __init__(self, client: Mapping[str, str]) -> None:
         self._client = client
-        self._admin: Any = None
         self._ids: dict[str, tuple[Replicas, bytes]] = {}
         """Of each topic the replicas that it had when its id was told; those that were asked for last come last."""
         self._last_changelog: str | None = None
+
+    @cached_property
+    def _admin(self) -> Any:
+        return admin_of(self._client, "poller")
 
     def __call__(self) -> BrokersAnswer:
         """One answer; PartFailed when no broker gives it in time."""
 
         with brokers("did not say which topics there are"):
-            if self._admin is None:
-                self._admin = admin_of(self._client, "poller")
             # In this order: the client asks the controller for the brokers, and only a list of topics tells it anew
             # which one that is. Brokers under KRaft name any of them that lives, also the one that dies next.
             listed = self._admin.list_topics(timeout=REQUEST_TIMEOUT_S)

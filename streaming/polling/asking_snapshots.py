@@ -12,6 +12,7 @@ group can say that there is none.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from rebalance_monitor.streaming.core.model.messages import listed
@@ -51,7 +52,6 @@ class KafkaSnapshots:
 
     def __init__(self, client: Mapping[str, str]) -> None:
         self._client = client
-        self._made: Any = None
         self._turn: str | None = None
 
     def __call__(self, expected: Collection[str] = ()) -> GroupsAnswer:
@@ -59,11 +59,9 @@ class KafkaSnapshots:
         does not give it in time."""
 
         with brokers("did not describe their groups"):
-            asked = self._admin().describe_cluster(
-                request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True
-            )
+            asked = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True)
             cluster = asked.result(REQUEST_TIMEOUT_S + 1)
-            listed = self._admin().list_groups(timeout=REQUEST_TIMEOUT_S)
+            listed = self._admin.list_groups(timeout=REQUEST_TIMEOUT_S)
         groups, unclear = told_of(listed)
         missing = set(expected) - groups.keys() - unclear.keys()
         asked_for = next_of(missing, self._turn, MOST_BY_NAME)
@@ -85,7 +83,7 @@ class KafkaSnapshots:
 
         states: dict[str, str] = {}
         silent: dict[str, str] = {}
-        answers = self._admin().describe_consumer_groups(names, request_timeout=BY_NAME_TIMEOUT_S) if names else {}
+        answers = self._admin.describe_consumer_groups(names, request_timeout=BY_NAME_TIMEOUT_S) if names else {}
         for name, answer in answers.items():
             try:
                 state = str(answer.result(BY_NAME_TIMEOUT_S + 1).state.name)
@@ -97,10 +95,9 @@ class KafkaSnapshots:
                 states[name] = WORDS.get(state, state.title())
         return states, silent
 
+    @cached_property
     def _admin(self) -> Any:
-        if self._made is None:
-            self._made = admin_of(self._client, "groups")
-        return self._made
+        return admin_of(self._client, "groups")
 
 
 def told_of(listed: Iterable[Any]) -> tuple[dict[str, Snapshot], dict[str, str]]:

@@ -3,6 +3,7 @@ Connect group, because the client lists consumer groups only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from rebalance_monitor.streaming.core.cluster.group_states import COMPLETING, PREPARING, REBALANCING
@@ -26,7 +27,6 @@ class KafkaGroupStates:
 
     def __init__(self, client: Mapping[str, str]) -> None:
         self._client = client
-        self._made: Any = None
         self._brokers = 1
 
     def consumers(self) -> StateAnswer:
@@ -38,7 +38,7 @@ class KafkaGroupStates:
             ConsumerGroupState.COMPLETING_REBALANCING: COMPLETING,
         }
         with brokers("did not say which groups rebalance"):
-            asked = self._admin().list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S, states=set(names))
+            asked = self._admin.list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S, states=set(names))
             listed = asked.result(REQUEST_TIMEOUT_S + 1)
         states = {str(one.group_id): names[one.state] for one in listed.valid if one.state in names}
         failures = tuple(map(reason, listed.errors))
@@ -48,7 +48,7 @@ class KafkaGroupStates:
         """The state of one group of any kind. PartFailed when no broker answers."""
 
         with brokers(f"did not say whether {name} rebalances"):
-            found = self._admin().list_groups(name, timeout=REQUEST_TIMEOUT_S)
+            found = self._admin.list_groups(name, timeout=REQUEST_TIMEOUT_S)
         states = {str(one.id): str(one.state) for one in found if one.error is None and one.state in REBALANCING}
         return StateAnswer(states, self._brokers + len(found))
 
@@ -57,14 +57,11 @@ class KafkaGroupStates:
         listed. PartFailed when no broker answers."""
 
         with brokers("did not say what the monitor may do"):
-            asked = self._admin().describe_cluster(
-                request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True
-            )
+            asked = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True)
             cluster = asked.result(REQUEST_TIMEOUT_S + 1)
         self._brokers = max(len(cluster.nodes), 1)
         return MAY_DESCRIBE not in {one.name for one in cluster.authorized_operations or ()}
 
+    @cached_property
     def _admin(self) -> Any:
-        if self._made is None:
-            self._made = admin_of(self._client, "states")
-        return self._made
+        return admin_of(self._client, "states")

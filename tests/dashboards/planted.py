@@ -10,6 +10,14 @@ from typing import Any
 from rebalance_monitor.streaming.cli.captures import records_of
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
+from rebalance_monitor.streaming.core.model.details import (
+    Balance,
+    StreamsDetail,
+    StreamsProcess,
+    StreamsProgress,
+    SubtopologyTasks,
+    ThreadTasks,
+)
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.model.results import (
@@ -23,14 +31,6 @@ from rebalance_monitor.streaming.core.model.results import (
     Verdict,
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
-from rebalance_monitor.streaming.core.model.streams_detail import (
-    Balance,
-    StreamsDetail,
-    StreamsProcess,
-    StreamsProgress,
-    SubtopologyTasks,
-    ThreadTasks,
-)
 from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.builders import TOPIC, apart, generation, incident, undecodable
 

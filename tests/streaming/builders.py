@@ -5,7 +5,7 @@ from typing import Any
 
 import psycopg
 
-from rebalance_monitor.streaming.core.model.effects import ConnectDetail
+from rebalance_monitor.streaming.core.model.details import ConnectDetail
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import (
     AlertSeverity,

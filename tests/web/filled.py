@@ -8,7 +8,7 @@ from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.fold.fold import STATE_VERSION
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
-from rebalance_monitor.streaming.core.model.effects import DelayWait
+from rebalance_monitor.streaming.core.model.details import DelayWait
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import (

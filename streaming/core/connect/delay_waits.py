@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.connect.moves import IdleJob, holders, mov
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
-from rebalance_monitor.streaming.core.model.effects import DelayWait, OtherDelay, Returned
+from rebalance_monitor.streaming.core.model.details import DelayWait, OtherDelay, Returned
 from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 

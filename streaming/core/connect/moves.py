@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from rebalance_monitor.streaming.core.connect.observed import Observed
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
-from rebalance_monitor.streaming.core.model.effects import Move
+from rebalance_monitor.streaming.core.model.details import Move
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 

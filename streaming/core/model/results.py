@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, ClassVar, TypeAlias
 
-from .effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
-from .epoch_detail import EpochDetail
+from .details import Burst, ConnectDetail, DowntimeSum, EpochDetail, JobDowntime, StreamsDetail
 from .findings import AlertSeverity as AlertSeverity
 from .findings import Certainty as Certainty
 from .findings import Evidence as Evidence
@@ -19,7 +18,6 @@ from .findings import Severity as Severity
 from .published import HIDDEN, OPTIONAL, Says
 from .reasons import Reason, ReasonKind
 from .records import Sampled as Sampled
-from .streams_detail import StreamsDetail
 from .subjects import LastRecord as LastRecord
 from .subjects import Source as Source
 from .subjects import Subject as Subject

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS, SKEW_MS
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from .grading import Judged
 from .hypotheses import Remembered
 from .observed import ObservedRecord

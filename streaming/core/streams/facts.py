@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model import messages
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from .bugs import Bug
 from .caught_up import sums_of
 from .deadlines import WrongDeadline

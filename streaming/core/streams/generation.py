@@ -30,7 +30,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Severity,
     Subject,
 )
-from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import NOTHING_SAID, StreamsSettings
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from .catalogue import PLUG_IN_FAILED, STREAMS_CONTESTED, STREAMS_UNDECODABLE
 from .caught_up import INCREDIBLE

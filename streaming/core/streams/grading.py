@@ -8,7 +8,7 @@ from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from .differences import Place, places_of
 from .observed import ObservedRecord, Roles
 from .plug_ins import PlugInRun

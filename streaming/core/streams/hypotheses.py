@@ -17,7 +17,7 @@ from rebalance_monitor.assignors.streams.eras import Era, era_of, release_of
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSettings
 from .caught_up import Possible, Sums
 from .described import stores_by_part
 from .observed import ObservedRecord

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, process_key, sorted_tasks
-from rebalance_monitor.streaming.core.model.streams_detail import (
+from rebalance_monitor.streaming.core.model.details import (
     Balance,
     StreamsDetail,
     StreamsProcess,

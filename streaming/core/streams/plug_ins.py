@@ -22,7 +22,7 @@ from rebalance_monitor.assignors.streams.task_assignor import (
     TaskAssignmentException,
     TaskAssignor,
 )
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import PlugIn
 from .topology import Key
 
 LAGS, RACKS, CHANGELOG_RACKS = "lags", "racks", "changelog racks"

@@ -18,7 +18,7 @@ from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.tasks import Release
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from .observed import ObservedRecord
 from .replica_racks import RackView
 

@@ -21,7 +21,7 @@ from rebalance_monitor.assignors.streams.task_assignor import MemberSubscription
 from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
 from rebalance_monitor.assignors.streams.topics import ClusterView, ReplicaRacks
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import PlugIn
 from .members import StreamsThread
 from .observed import ObservedRecord
 from .plug_ins import PlugInRun

@@ -27,7 +27,7 @@ from rebalance_monitor.assignors.streams.leader import LeaderAnswer, lead
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import PlugIn
 from .by_process import ByProcess, Work, placed
 from .caught_up import Possible, below_sums, firsts, fits, for_order, possible, sums_of, within
 from .differences import Difference, Place, difference, difference_but_copies, difference_by_process, places_of

@@ -20,7 +20,7 @@ from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION, PROTOCOL
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from . import error_answers, observed, plugged_verdict, rack_modes
 from .described import store_names
 from .differences import roles_of

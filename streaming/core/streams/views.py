@@ -17,7 +17,7 @@ what has caught up.
 
 from math import ceil
 
-from rebalance_monitor.streaming.core.model.streams_detail import Balance, StreamsDetail, StreamsProgress
+from rebalance_monitor.streaming.core.model.details import Balance, StreamsDetail, StreamsProgress
 from .facts import Facts
 from .observed import detail_of
 from .past import Past

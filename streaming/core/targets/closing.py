@@ -9,7 +9,7 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.incidents.notice import Output
-from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
+from rebalance_monitor.streaming.core.model.details import EpochDetail
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Evidence, Generation, Standing
 from . import missing

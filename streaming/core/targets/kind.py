@@ -9,8 +9,8 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.fold.capabilities import Holdings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.details import StreamsDetail
 from rebalance_monitor.streaming.core.model.results import Verdict
-from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
 from . import laws, tasks
 from .breaches import Breach, Law, Terms
 from .group import TargetGroup

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import diff_of
-from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail, MemberProgress
+from rebalance_monitor.streaming.core.model.details import EpochDetail, MemberProgress
 from rebalance_monitor.streaming.core.model.results import Cause, Generation, MemberResult, Source, Verdict
 from . import tasks
 from .group import TargetGroup, waiting_for

@@ -9,14 +9,14 @@ from typing import TypeAlias
 
 from rebalance_monitor.schemas.streams_values import StreamsMember, SubtopologyInfo
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.model.results import ConsumerShare
-from rebalance_monitor.streaming.core.model.streams_detail import (
+from rebalance_monitor.streaming.core.model.details import (
     Balance,
     StreamsDetail,
     StreamsProcess,
     SubtopologyTasks,
     ThreadTasks,
 )
+from rebalance_monitor.streaming.core.model.results import ConsumerShare
 from . import tasks
 from .group import TargetGroup
 from .member import TargetMember

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
-from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
+from rebalance_monitor.streaming.core.model.details import EpochDetail
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, Source
 from rebalance_monitor.streaming.core.model.subjects import LastRecord

@@ -23,7 +23,7 @@ from rebalance_monitor.schemas.streams_values import StreamsTarget, Tasks
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from . import tasks
 from .expected import Comparison, orders_to_try
 from .operation import Computed

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_monitor.streaming.config import ConfigError, load
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSettings
 
 START = "clusters:\n- name: a\n  bootstrap_servers: k:9092\n  streams: {app: {"
 TEXT = "Topologies:\\n   Sub-topology: 0\\n    Source: S (topics: [in])\\n      --> none\\n"

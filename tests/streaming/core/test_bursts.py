@@ -2,7 +2,7 @@
 
 from rebalance_monitor.streaming.core.connect.statuses.bursts import burst_of, with_record
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.model.effects import Burst
+from rebalance_monitor.streaming.core.model.details import Burst
 from rebalance_monitor.streaming.core.model.results import Source
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
-from rebalance_monitor.streaming.core.model.effects import JobDowntime
+from rebalance_monitor.streaming.core.model.details import JobDowntime
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Aftermath, Source
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings

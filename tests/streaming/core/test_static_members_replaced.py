@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Severity
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
 from tests.streaming.core.rules import streams
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents

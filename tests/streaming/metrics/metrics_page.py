@@ -16,16 +16,16 @@ from typing import Any
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.metrics import METRICS, PREFIX, Metric
-from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
-from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner, teams
-from rebalance_monitor.streaming.core.model.streams_detail import (
+from rebalance_monitor.streaming.core.model.details import (
     Balance,
     StreamsDetail,
     StreamsProcess,
     StreamsProgress,
     ThreadTasks,
 )
+from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner, teams
 from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter

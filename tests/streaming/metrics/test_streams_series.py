@@ -83,7 +83,7 @@ def test_nobody_left_means_no_task_anywhere() -> None:
     world = World()
     last = [one for one in folded(CLASSIC) if isinstance(one, Generation) and one.streams is not None][-1]
     world.series.observe([last])
-    world.series.stands(replace(world.standing(last.group, "Empty"), at_ms=last.at_ms + 1))
+    world.series.groups.stands(replace(world.standing(last.group, "Empty"), at_ms=last.at_ms + 1))
     assert world.value(TASKS, group=last.group, role="active") == 0
     assert world.value(NEXT, group=last.group) == 0
     assert world.value(MOVES, group=last.group) == 0

@@ -16,7 +16,7 @@ from rebalance_monitor.assignors.streams.application_state import ApplicationSta
 from rebalance_monitor.assignors.streams.plug_in import state_of_application
 from rebalance_monitor.assignors.streams.task_assignor import GroupAssignment, GroupSubscription
 from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, Scalar
+from rebalance_monitor.streaming.core.model.settings import PlugIn, Scalar
 from rebalance_monitor.streaming.core.streams.plug_ins import AssignOutcome, FailureKind, PlugInFailed
 
 OUTSIDE = Path(__file__).parents[2] / "plug_ins_outside"

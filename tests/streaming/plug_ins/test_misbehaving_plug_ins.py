@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_monitor.assignors.streams.assignment import AssignmentError
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import PlugIn
 from rebalance_monitor.streaming.core.streams.plug_ins import Assigned, FailureKind, Threw
 from rebalance_monitor.streaming.plug_ins import host as host_module
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost

@@ -3,7 +3,7 @@
 import pytest
 
 from rebalance_monitor.assignors.streams.assignment import AssignmentError
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import PlugIn
 from rebalance_monitor.streaming.core.streams.plug_ins import Assigned, AssignOutcome, FailureKind
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from rebalance_monitor.streaming.plug_ins.twins import (

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, PlugIn
 from rebalance_monitor.streaming.core.replay import Replayed, replay
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rebalance_monitor.streaming.core.model.effects import Burst
+from rebalance_monitor.streaming.core.model.details import Burst
 from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, JobState, Subject
 from rebalance_monitor.streaming.store import last_words, tables
 from rebalance_monitor.streaming.store.contents import contents

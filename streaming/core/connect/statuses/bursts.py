@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.model.effects import Burst
+from rebalance_monitor.streaming.core.model.details import Burst
 
 CLOSE_MS = 2_000
 """Records of one burst follow each other at most this far apart."""

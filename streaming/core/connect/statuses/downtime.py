@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import ENDED, FAILE
 from rebalance_monitor.streaming.core.connect.statuses.parting import Unsettled
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import Situation
-from rebalance_monitor.streaming.core.model.effects import DowntimeSum, JobDowntime
+from rebalance_monitor.streaming.core.model.details import DowntimeSum, JobDowntime
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 NOT_KNOWN = "not_known"

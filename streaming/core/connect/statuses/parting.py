@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.connect.causes import GONE, LEFT, LOST
-from rebalance_monitor.streaming.core.model.effects import JobDowntime
+from rebalance_monitor.streaming.core.model.details import JobDowntime
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Source, Subject
 
 UNNOTICED_SHARE = 0.6

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import UNASSIGNED, 
 from rebalance_monitor.streaming.core.connect.statuses.parting import Gone, Unsettled
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation
-from rebalance_monitor.streaming.core.model.effects import Burst
+from rebalance_monitor.streaming.core.model.details import Burst
 from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Source
 
 LATE_STOP_MS = 1_000

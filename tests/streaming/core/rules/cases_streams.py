@@ -3,7 +3,7 @@
 from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSettings
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.streams import Thread, group, record

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.model.results import Severity
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from tests.streaming.core.rules.builders import START_MS, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_streams_record import KNOWN, ONE_COPY, OWN, OWN_ASSIGNOR, THE_GROUP, Threads

@@ -21,7 +21,7 @@ from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, encode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import OffsetSum, SubscriptionInfo, encode_subscription_info
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from tests.streaming.core.rules.builders import GROUP, Story
 
 RUNS = -2

@@ -36,7 +36,7 @@ from rebalance_monitor.schemas.group_metadata import GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
 from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.streams.truth import Part as Part
 from tests.streaming.core.streams.truth import Replicas as Replicas

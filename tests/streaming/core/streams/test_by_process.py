@@ -14,7 +14,7 @@ from rebalance_monitor.assignors.streams.leader import lead
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade
-from rebalance_monitor.streaming.core.model.streams_settings import HIGH_AVAILABILITY, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import HIGH_AVAILABILITY, StreamsSettings
 from rebalance_monitor.streaming.core.streams.by_process import ByProcess, Decision, Work
 from rebalance_monitor.streaming.core.streams.caught_up import Possible, possible, sums_of
 from rebalance_monitor.streaming.core.streams.differences import difference

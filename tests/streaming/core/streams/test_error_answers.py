@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_monitor.streaming.core.model.details import StreamsDetail
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.results import Generation, Grade
-from rebalance_monitor.streaming.core.model.streams_detail import StreamsDetail
-from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import NOTHING_SAID, StreamsSettings
 from tests.streaming.core.rules.builders import Story, generations, incidents
 from tests.streaming.core.rules.cases_streams_record import KNOWN, OWN
 from tests.streaming.core.rules.streams import Thread, group

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_monitor.streaming.core.model.results import Incident
-from rebalance_monitor.streaming.core.model.streams_settings import StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from tests.streaming.core.rules.cases_streams_across import ONE_WARM_UP, probing, written_faster
 from tests.streaming.core.rules.streams import group, record
 

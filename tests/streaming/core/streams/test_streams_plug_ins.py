@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import registry
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Verdict
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSettings
 from rebalance_monitor.streaming.core.streams.plug_ins import (
     Assigned,
     AssignOutcome,

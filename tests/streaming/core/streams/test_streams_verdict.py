@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
-from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import NOTHING_SAID, StreamsSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
 from rebalance_monitor.streaming.core.streams.generation import _floor
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered, frames

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.leader import MakeAssignor
-from rebalance_monitor.streaming.core.model.streams_settings import PlugIn, StreamsSettings
+from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSettings
 from tests.streaming.core.rules.builders import GROUP
 
 Replicas = tuple[str | None, ...]

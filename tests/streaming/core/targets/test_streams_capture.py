@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Kn
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident
-from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
+from rebalance_monitor.streaming.core.model.settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.operation import Computed

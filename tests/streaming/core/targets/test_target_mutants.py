@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.cli.captures import knowledge_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
-from rebalance_monitor.streaming.core.model.streams_settings import NOTHING_SAID
+from rebalance_monitor.streaming.core.model.settings import NOTHING_SAID
 from rebalance_monitor.streaming.core.targets import assigning, kinds, tasks, tasks_verdict, verdict
 from rebalance_monitor.streaming.core.targets.assigning import converted
 from rebalance_monitor.streaming.core.targets.expected import assignor_input, flat_target
