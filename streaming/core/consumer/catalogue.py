@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from rebalance_monitor.streaming.core.incidents.confirming import rule_of_record
+from rebalance_monitor.streaming.core.incidents.confirming import instance_id_contested, rule_of_record
 from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks, rejoins
 from rebalance_monitor.streaming.core.model.results import Severity
@@ -227,22 +227,7 @@ TWO_OWNERS = _rule(
         _LEADER,
     ),
 )
-CONTESTED = _rule(
-    code="CONSUMER-C14",
-    title="instance_id_contested",
-    alert="KafkaConsumerInstanceIdContested",
-    wrong="Two processes use one `group.instance.id` and fence each other in turn.",
-    severity=Severity.HIGH,
-    for_ms=0,
-    meaning="A static member has one process. One that is replaced does not come back from its old host again and "
-    "again.",
-    exceptions=("a process that moves to another host, and back once", "changes hours apart"),
-    advice=(
-        looks("The message names both hosts; the process that lost last logs `FencedInstanceIdException`."),
-        looks("Each process needs a `group.instance.id` of its own: compare the configurations on both hosts."),
-    ),
-    resolves="Half an hour after the last change.",
-)
+CONTESTED = instance_id_contested(code="CONSUMER-C14")
 
 SHORT_SUBSCRIPTION = _rule(
     code="CONSUMER-C15",

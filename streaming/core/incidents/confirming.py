@@ -9,6 +9,7 @@ from functools import partial
 
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, looks, moves
+from rebalance_monitor.streaming.core.model.results import Severity
 
 STATUS = Check(
     "curl -s http://$WORKER/connectors/$CONNECTOR/status",
@@ -123,3 +124,21 @@ NEXT_GENERATION_WITHOUT = "With the next generation in which it is not so."
 NEXT_GENERATION = "With the next generation in which the law holds again."
 rule_of_record = partial(Rule, confirm=(GROUP_RECORD, MEMBERS), resolves=NEXT_GENERATION_WITHOUT)
 """A rule about a record of a classic group: confirmed by the record, and over with the next one that keeps it."""
+instance_id_contested = partial(
+    rule_of_record,
+    title="instance_id_contested",
+    alert="KafkaConsumerInstanceIdContested",
+    wrong="Two processes use one `group.instance.id` and fence each other in turn.",
+    severity=Severity.HIGH,
+    needs_every_generation=False,
+    for_ms=0,
+    meaning="A static member has one process. One that is replaced does not come back from its old host again and "
+    "again.",
+    exceptions=("a process that moves to another host, and back once", "changes hours apart"),
+    advice=(
+        looks("The message names both hosts; the process that lost last logs `FencedInstanceIdException`."),
+        looks("Each process needs a `group.instance.id` of its own: compare the configurations on both hosts."),
+    ),
+    resolves="Half an hour after the last change.",
+)
+"""The same rule for consumers and for threads of Kafka Streams."""

@@ -4,7 +4,7 @@ classic group is held to.
 The rules of the high-availability assignor are in `catalogue_placement`, those across records in `catalogue_across`.
 """
 
-from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, rule_of_record
+from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, instance_id_contested, rule_of_record
 from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
@@ -246,23 +246,7 @@ STREAMS_UNDECODABLE = rule_of_record(
     ),
     resolves="With the first generation in which every member can be read.",
 )
-STREAMS_CONTESTED = rule_of_record(
-    code="STREAMS-S31",
-    title="instance_id_contested",
-    alert="KafkaConsumerInstanceIdContested",
-    wrong="Two processes use one `group.instance.id` and fence each other in turn.",
-    severity=Severity.HIGH,
-    needs_every_generation=False,
-    for_ms=0,
-    meaning="A static member has one process. One that is replaced does not come back from its old host again and "
-    "again.",
-    exceptions=("a process that moves to another host, and back once", "changes hours apart"),
-    advice=(
-        looks("The message names both hosts; the process that lost last logs `FencedInstanceIdException`."),
-        looks("Each process needs a `group.instance.id` of its own: compare the configurations on both hosts."),
-    ),
-    resolves="Half an hour after the last change.",
-)
+STREAMS_CONTESTED = instance_id_contested(code="STREAMS-S31")
 PLUG_IN_FAILED = rule_of_record(
     code="STREAMS-S32",
     title="plug_in_failed",
