@@ -7,8 +7,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 
 from .commands import parser
-from .errors import InputError
-from .exit_codes import BAD_INPUT, DONE, INTERNAL, INTERRUPTED
+from .exit_codes import BAD_INPUT, DONE, INTERNAL, INTERRUPTED, InputError
 from .output import ready_streams
 
 

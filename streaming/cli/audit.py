@@ -7,8 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from rebalance_monitor.streaming.config import Settings
-from .errors import InputError
-from .exit_codes import CANNOT_TELL, DONE, ENDED, FOUND
+from .exit_codes import CANNOT_TELL, DONE, ENDED, FOUND, InputError
 from .opening import database_dsn, need, settings_from
 from .output import print_json
 

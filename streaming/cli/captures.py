@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.model.settings import (
     StreamsSettings,
 )
 from rebalance_monitor.streaming.core.replay import RawRecord
-from .errors import InputError
+from .exit_codes import InputError
 from .input_lines import STDIN, lines_of, unreadable
 
 TAGS = "rack.aware.assignment.tags"

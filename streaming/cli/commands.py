@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .errors import InputError
+from .exit_codes import InputError
 from .names import FAMILIES, KINDS, SHELLS
 
 Command = Callable[[argparse.Namespace], int]

@@ -7,8 +7,7 @@ from rebalance_monitor.streaming.config.kafka import KafkaSection
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.config.settings import lacking
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
-from .errors import InputError
-from .exit_codes import BAD_INPUT, DONE
+from .exit_codes import BAD_INPUT, DONE, InputError
 from .opening import settings_from, source
 from .outline import visible
 from .output import print_json

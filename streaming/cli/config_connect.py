@@ -128,7 +128,7 @@ def _groups(cluster: ClusterSection) -> ConnectionCheck:
 
 def _configured_groups(cluster: ClusterSection) -> Iterator[ConnectionCheck]:
     """Whether the groups that the configuration names may be described: that is a right on each group of its own."""
-    from rebalance_monitor.streaming.polling.asking_rights import refused_groups
+    from rebalance_monitor.streaming.polling.asking_states import refused_groups
     from rebalance_monitor.streaming.supervision import PartFailed
 
     names = sorted({*cluster.connect, *cluster.streams})

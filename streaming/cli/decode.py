@@ -16,8 +16,7 @@ from pathlib import Path
 
 from rebalance_monitor.streaming.core.reading.shown import ShownObject
 from rebalance_monitor.streaming.core.shown import PAYLOADS, RECORDS, show_payload, show_record
-from .errors import InputError
-from .exit_codes import BAD_INPUT, DONE
+from .exit_codes import BAD_INPUT, DONE, InputError
 from .outline import outline
 from .output import print_json
 

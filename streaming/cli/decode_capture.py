@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC
 from rebalance_monitor.streaming.core.shown import PAYLOADS, show_record
 from .captures import records_of
 from .decode import Coordinates
-from .errors import InputError
+from .exit_codes import InputError
 
 
 def captured(path: Path, kind: str, at: Coordinates) -> Iterator[ShownObject]:

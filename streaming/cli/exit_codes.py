@@ -11,3 +11,7 @@ INTERRUPTED = 130
 """SIGINT."""
 ENDED = 143
 """SIGTERM, and a child whose parent has gone."""
+
+
+class InputError(Exception):
+    """What the user can mend, in one sentence: what, where and what to do. It ends the command with BAD_INPUT."""

@@ -5,8 +5,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from .errors import InputError
-from .exit_codes import DONE
+from .exit_codes import DONE, InputError
 from .maintenance import operator, writer
 from .opening import settings_from
 from .output import print_json

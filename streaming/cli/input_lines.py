@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from .errors import InputError
+from .exit_codes import InputError
 
 STDIN = "-"
 _GZIP_MAGIC = b"\x1f\x8b"

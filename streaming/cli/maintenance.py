@@ -16,8 +16,7 @@ from rich.text import Text
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.sections import seconds
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
-from .errors import InputError
-from .exit_codes import DONE
+from .exit_codes import DONE, InputError
 from .opening import need, settings_from
 from .output import print_json
 from .terminal import Terminal

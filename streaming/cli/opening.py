@@ -4,7 +4,7 @@ import importlib
 import os
 
 from rebalance_monitor.streaming.config import ConfigError, Settings, load
-from .errors import InputError
+from .exit_codes import InputError
 
 
 def settings_from(config: str | None) -> Settings:

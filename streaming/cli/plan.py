@@ -7,8 +7,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.calculator import FAMILIES, WITH_PLUG_INS, OwnAssignors, Solve
 from rebalance_monitor.streaming.core.model.settings import PlugIn
-from .errors import InputError
-from .exit_codes import BAD_INPUT, CANNOT_TELL, DONE
+from .exit_codes import BAD_INPUT, CANNOT_TELL, DONE, InputError
 from .input_lines import lines_of
 from .outline import outline
 from .output import print_json

@@ -11,8 +11,7 @@ from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from .captures import knowledge_of, name_of, records_of, settings_of
-from .errors import InputError
-from .exit_codes import CANNOT_TELL, DONE, FOUND, INTERNAL
+from .exit_codes import CANNOT_TELL, DONE, FOUND, INTERNAL, InputError
 from .guarded import Guarded
 from .opening import settings_from
 from .outline import visible

@@ -13,8 +13,7 @@ from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, Ow
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.runbooks import damping_text, loudness_text, told_as
-from .errors import InputError
-from .exit_codes import DONE
+from .exit_codes import DONE, InputError
 from .output import print_json
 
 

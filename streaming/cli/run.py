@@ -8,8 +8,7 @@ from rebalance_monitor.streaming.config.settings import lacking
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
-from .errors import InputError
-from .exit_codes import DONE
+from .exit_codes import DONE, InputError
 from .json_lines import log_to_stderr
 from .opening import database_dsn, need, settings_from, source
 from .version import package_version

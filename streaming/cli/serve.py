@@ -12,8 +12,7 @@ from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.incidents.damping import damping_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, teams
-from .errors import InputError
-from .exit_codes import DONE
+from .exit_codes import DONE, InputError
 from .opening import database_dsn, need, settings_from
 from .version import package_version
 

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.notify.delivery import Delivery, Receiver
 from rebalance_monitor.streaming.notify.heartbeat import Heartbeat
 from rebalance_monitor.streaming.notify.webhook import Webhook
 from rebalance_monitor.streaming.store.writer import Writer
-from .errors import InputError
+from .exit_codes import InputError
 
 # A quiet cluster commits an empty batch every `source.heartbeat_ms`; this many may be late before it counts as stopped.
 MISSED_BATCHES = 3

@@ -1,6 +1,7 @@
 """The client through which brokers are asked, and what it says of a request that failed."""
 
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,3 +47,10 @@ def code_of(why: BaseException) -> int:
 
 def _connection_broke(_error: Any) -> None:
     """Says nothing: a broken connection shows as requests that fail."""
+
+
+def next_of(names: Iterable[str], after: str | None, most: int) -> list[str]:
+    """The next names in turn, at most so many, each once; `after`: the last of the turn before."""
+    order = sorted(names)
+    at = 0 if after is None else bisect_right(order, after)
+    return [*order[at:], *order[:at]][:most]

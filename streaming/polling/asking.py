@@ -22,8 +22,7 @@ from typing import Any
 from rebalance_monitor.streaming.core.cluster.changelogs import CHANGELOG_SUFFIX
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndOffsets
 from rebalance_monitor.streaming.core.cluster.topics import Replicas
-from .admin import REQUEST_TIMEOUT_S, admin_of, brokers
-from .turns import next_of
+from .admin import REQUEST_TIMEOUT_S, admin_of, brokers, next_of
 
 REQUESTS = 3
 """Of one answer without end offsets."""

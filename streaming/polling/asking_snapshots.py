@@ -17,9 +17,8 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotMember, instance_of
-from .admin import admin_of, brokers, reason
+from .admin import admin_of, brokers, next_of, reason
 from .asking_states import MAY_DESCRIBE
-from .turns import next_of
 
 REQUEST_TIMEOUT_S = 10.0
 BY_NAME_TIMEOUT_S = 5.0

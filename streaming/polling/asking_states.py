@@ -1,13 +1,14 @@
 """What brokers say of groups that rebalance: one request per broker for all consumer groups, and one more for each
-Connect group, because the client lists consumer groups only."""
+Connect group, because the client lists consumer groups only. And whether single groups may be described at all."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from rebalance_monitor.streaming.core.cluster.group_states import COMPLETING, PREPARING, REBALANCING
-from .admin import REQUEST_TIMEOUT_S, admin_of, brokers, reason
+from rebalance_monitor.streaming.supervision import PartFailed
+from .admin import REQUEST_TIMEOUT_S, admin_of, brokers, code_of, reason
 
 MAY_DESCRIBE = "DESCRIBE"
 
@@ -65,3 +66,35 @@ class KafkaGroupStates:
     @cached_property
     def _admin(self) -> Any:
         return admin_of(self._client, "states")
+
+
+_GROUP_AUTHORIZATION_FAILED = 30
+
+
+def refused_groups(client: Mapping[str, str], names: Sequence[str]) -> frozenset[str]:
+    """Those of these groups that the user may not describe. A broker refuses before it looks whether the group is
+    there, and of which kind it is. PartFailed when no broker answers."""
+    from confluent_kafka import KafkaException
+
+    if not names:
+        return frozenset()
+    refused, failed = set(), list[BaseException]()
+    admin = admin_of(client, "check")
+    with brokers("did not say which groups may be described"):
+        asked = admin.describe_consumer_groups(list(names), request_timeout=REQUEST_TIMEOUT_S)
+    for name, answer in asked.items():
+        try:
+            answer.result(REQUEST_TIMEOUT_S + 1)
+        except (KafkaException, TimeoutError) as why:
+            code = code_of(why)
+            if code == _GROUP_AUTHORIZATION_FAILED:
+                refused.add(name)
+            elif code in _NO_ANSWER:
+                failed.append(why)
+    if failed:
+        raise PartFailed(f"the brokers did not say which groups may be described ({reason(failed[0])})") from failed[0]
+    return frozenset(refused)
+
+
+_NO_ANSWER = (0, 15, -185, -195)
+"""No answer in time: of ours, no coordinator, librdkafka's time-out, no connection."""

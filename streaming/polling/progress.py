@@ -14,9 +14,9 @@ from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets, ProgressSample
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.supervision import PartFailed
+from .admin import next_of
 from .asking_progress import COMMITTED_REQUESTS, EndsAnswer, GroupRefused, NamedPartition
 from .poller import LOOK_EVERY_S, Polled, Poller
-from .turns import next_of
 
 PART = "progress"
 MOST_GROUPS = 50

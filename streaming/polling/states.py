@@ -14,9 +14,9 @@ from typing import Protocol
 
 from rebalance_monitor.streaming.core.cluster.group_states import StatePoll
 from rebalance_monitor.streaming.supervision import PartFailed
+from .admin import next_of
 from .asking_states import StateAnswer
 from .poller import LOOK_EVERY_S, Polled, Poller
-from .turns import next_of
 
 PART = "group_states"
 MOST_BY_NAME = 5

@@ -13,7 +13,7 @@ import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp
 
-from rebalance_monitor.streaming.web.connections import AtMost, HttpConnection
+from rebalance_monitor.streaming.web.serve import AtMost, HttpConnection
 from tests.waiting import until
 
 HALF = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Half: "

@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from rebalance_monitor.streaming.core.cluster.group_states import PREPARING, GroupStates
+from rebalance_monitor.streaming.polling.admin import next_of
 from rebalance_monitor.streaming.polling.asking_states import StateAnswer
 from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
 from rebalance_monitor.streaming.polling.states import MOST_BY_NAME, PART, RIGHTS_EVERY_S, StatePoller
-from rebalance_monitor.streaming.polling.turns import next_of
 from rebalance_monitor.streaming.supervision import PartFailed
 
 EVERY_S = 10.0
