@@ -5,7 +5,7 @@ finds none free within WAIT_S is told to come back. `only` limits a statement to
 """
 
 import queue
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, LiteralString, Protocol
 
@@ -129,9 +129,7 @@ class Reader:
         return self._page(
             'select document, cluster, "group", judged_by, at_ms, topic_id, partition, "offset"'
             " from rebalance_monitor.generations",
-            ("at_ms", "topic_id", "partition", '"offset"'),
-            ("int8", "text", "int4", "int8"),
-            4,
+            {"at_ms": "int8", "topic_id": "text", "partition": "int4", '"offset"': "int8"},
             GenerationRow,
             *_conditions(where, only),
             limit,
@@ -164,9 +162,7 @@ class Reader:
             'select document, cluster, "group", historic, judged_by, xmin::text,'
             " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by),"
             " opened_at_ms, incident_id from rebalance_monitor.incidents",
-            ("opened_at_ms", "incident_id"),
-            ("int8", "text"),
-            7,
+            {"opened_at_ms": "int8", "incident_id": "text"},
             IncidentRow,
             conditions,
             values,
@@ -183,9 +179,7 @@ class Reader:
             'select document, cluster, "group", opened_at_ms, incident_id, part from (select p.document,'
             ' p.opened_at_ms, p.part, i.cluster, i."group", incident_id from rebalance_monitor.incident_parts p'
             " join rebalance_monitor.incidents i using (incident_id)) as parts",
-            ("opened_at_ms", "incident_id", "part"),
-            ("int8", "text", "text"),
-            3,
+            {"opened_at_ms": "int8", "incident_id": "text", "part": "text"},
             PartRow,
             conditions,
             values,
@@ -203,9 +197,7 @@ class Reader:
             conditions.append("agreement <> 'gone'")
         return self._page(
             'select document, cluster, "group", cluster, "group", type, id from rebalance_monitor.connectors_and_tasks',
-            ("cluster", '"group"', "type", "id"),
-            ("text", "text", "text", "text"),
-            3,
+            {"cluster": "text", '"group"': "text", "type": "text", "id": "text"},
             ConnectorOrTaskRow,
             conditions,
             values,
@@ -249,9 +241,7 @@ class Reader:
             values += [*_columns(topics), *_columns(concerned)]
         return self._page(
             _GAP,
-            (_FOUND_US, "cluster", "topic_id", "partition", "from_offset"),
-            ("int8", "text", "text", "int4", "int8"),
-            10,
+            {_FOUND_US: "int8", "cluster": "text", "topic_id": "text", "partition": "int4", "from_offset": "int8"},
             GapRow,
             conditions,
             values,
@@ -268,10 +258,8 @@ class Reader:
     def _page(
         self,
         select: LiteralString,
-        order: tuple[LiteralString, ...],
-        types: tuple[LiteralString, ...],
-        width: int,
-        item: Callable[..., Any],
+        order: Mapping[LiteralString, LiteralString],
+        item: type[Any],
         conditions: list[LiteralString],
         values: list[Any],
         limit: int,
@@ -279,11 +267,15 @@ class Reader:
         *,
         ascending: bool = False,
     ) -> ListPage:
-        """Items behind the place `after`; the last columns of `select` are that place."""
+        """Items behind the place `after`; the columns of `select` are those of the item, then that place.
+
+        `order`: the columns of the place, with their types.
+        """
         if after is not None:
-            places = ", ".join(f"%s::{kind}" for kind in types)
+            places = ", ".join(f"%s::{kind}" for kind in order.values())
             conditions = [*conditions, f"({', '.join(order)}) {'>' if ascending else '<'} ({places})"]
             values = [*values, *after]
+        width = len(item._fields)
         where = f" where {' and '.join(conditions)}" if conditions else ""
         by = ", ".join(name if ascending else f"{name} desc" for name in order)
         rows = self._rows(f"{select}{where} order by {by} limit %s", [*values, limit + 1])
