@@ -107,20 +107,20 @@ def _groups() -> list[Panel]:
     return [
         graph(
             "Generations per minute, ten busiest groups",
-            [(f"topk(10, 60 * {queries.rate(metrics.GENERATIONS, _OF, FLEET)})", _NAMES)],
+            [(f"topk(10, {queries.per_minute(metrics.GENERATIONS, _OF, FLEET)})", _NAMES)],
             unit="none",
             description="How often groups rebalance. A group that never stops has a member that cannot stay.",
         ),
         graph(
             "Rebalances by cause",
-            [(f"60 * {queries.rate(metrics.REBALANCES, ('cause',), FLEET)}", "{{cause}}")],
+            [line("{{cause}}", queries.per_minute, metrics.REBALANCES, FLEET)],
             unit="none",
             description="Rebalances per minute by their first cause.",
             stacked=True,
         ),
         graph(
             "Generations per minute by grade",
-            [(f"60 * {queries.rate(metrics.GENERATIONS, ('grade',), FLEET)}", "{{grade}}")],
+            [line("{{grade}}", queries.per_minute, metrics.GENERATIONS, FLEET)],
             unit="none",
             description="Observed assignments against recomputed ones: match, explainable, unexplained, not judged.",
             stacked=True,

@@ -109,7 +109,7 @@ def _reading() -> list[Panel]:
         ),
         graph(
             "Batches per minute",
-            [(f"60 * {queries.rate(metrics.BATCHES, _MONITOR, FLEET)}", "{{cluster}}")],
+            [line("{{cluster}}", queries.per_minute, metrics.BATCHES, FLEET)],
             unit="none",
             description="Committed batches, empty ones included.",
         ),
@@ -139,12 +139,7 @@ def _reading() -> list[Panel]:
         ),
         graph(
             "Requests of pollers per minute",
-            [
-                (
-                    f"60 * {queries.rate(polling_metrics.POLL_REQUESTS, ('cluster', 'poller'), FLEET)}",
-                    "{{cluster}} {{poller}}",
-                )
-            ],
+            [line("{{cluster}} {{poller}}", queries.per_minute, polling_metrics.POLL_REQUESTS, FLEET)],
             unit="none",
             description="What the pollers cost the brokers.",
             span=8,

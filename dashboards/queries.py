@@ -30,6 +30,10 @@ def rate(metric: Metric, by: Sequence[str] = (), scope: str = "", window: str = 
     return f"sum{_by(metric, by)} (rate({series(metric, scope)}[{window}]))"
 
 
+def per_minute(metric: Metric, by: Sequence[str] = (), scope: str = "") -> str:
+    return f"60 * {rate(metric, by, scope)}"
+
+
 def by_team(of_groups: str, scope: str = "") -> str:
     """Values of groups (by cluster and group), summed by the team that owns each."""
     return f"sum by (team) ({of_groups} * on (cluster, group) group_left (team) {series(GROUP_INFO, scope)})"
