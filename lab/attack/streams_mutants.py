@@ -127,13 +127,13 @@ class Sweep:
                         came = _came(results, right.results)
                         if came == MISSED:
                             standbys = settings.streams[group].standbys
-                            came = _rightly(body, wrong, shown, standbys) or (READING if fails else came)
+                            came = rightly(body, wrong, shown, standbys) or (READING if fails else came)
                         self.counts[kind, came] += 1
                         if came not in (NOTICED, *RIGHT):
                             told = _verdict(results)
                             why = "" if told is None else told.why or told.grade
                             self.examples.append(f"{kind}, {group} {body.generation}: {came}, {why}")
-                shown.update(task for one in _read(body) for task in (*one.active, *one.standby, *one.offset_sums))
+                shown.update(task for one in read(body) for task in (*one.active, *one.standby, *one.offset_sums))
             state = right.state
 
 
@@ -158,32 +158,32 @@ def _loud(results: Sequence[Result]) -> set[tuple[object, ...]]:
     }
 
 
-def _rightly(body: GroupGeneration, wrong: GroupGeneration, shown: Set[TaskId], standbys: int | None) -> str:
+def rightly(body: GroupGeneration, wrong: GroupGeneration, shown: Set[TaskId], standbys: int | None) -> str:
     """Why a right leader gives the changed answer, too; "" if none does. `shown`: tasks in records before; `standbys`:
     num.standby.replicas."""
     was, now = (
-        Counter(task for thread in _read(one) for task in (*thread.active, *thread.standby)) for one in (body, wrong)
+        Counter(task for thread in read(one) for task in (*thread.active, *thread.standby)) for one in (body, wrong)
     )
-    owned = {part for thread in _read(wrong) for part in thread.wanted.owned}
-    sums = {task for thread in _read(wrong) for task in thread.offset_sums}
+    owned = {part for thread in read(wrong) for part in thread.wanted.owned}
+    sums = {task for thread in read(wrong) for task in thread.offset_sums}
     less = next((task for task in was if now[task] < was[task]), None)
     more = next((task for task in now if now[task] > was[task]), None)
     if less is None and more is not None:
         parts = [task for task in now if key_of(task) == key_of(more)]
         reported = any(key_of(task) == key_of(more) for task in sums)
-        copies = min(standbys or 0, len({thread.process_id for thread in _read(wrong)}) - 1)
+        copies = min(standbys or 0, len({thread.process_id for thread in read(wrong)}) - 1)
         return STATEFUL if not reported and all(now[task] == 1 + copies for task in parts) else ""
     if less is None:
         return ""
     alike = [task for task in (*now, *sums, *shown) if key_of(task) == key_of(less)]
     if less not in alike and all(task.partition < less.partition for task in alike) and not owned:
         return FEWER
-    copied = {task for thread in _read(wrong) for task in thread.standby}
+    copied = {task for thread in read(wrong) for task in thread.standby}
     stateful = {key_of(task) for task in (*copied, *sums)}
     return STATELESS if key_of(less) not in stateful else ""
 
 
-def _read(body: GroupGeneration) -> tuple[StreamsThread, ...]:
+def read(body: GroupGeneration) -> tuple[StreamsThread, ...]:
     threads = threads_of(body)
     return () if isinstance(threads, UnreadableThread) else threads
 

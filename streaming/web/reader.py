@@ -13,15 +13,14 @@ import psycopg
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from .rows import (
-    ConnectorOrTaskRow,
     Document,
+    DocumentRow,
     GapRow,
     GenerationRow,
     GroupName,
     GroupRow,
     IncidentRow,
     ListPage,
-    PartRow,
 )
 
 WAIT_S = 3.0
@@ -180,7 +179,7 @@ class Reader:
             ' p.opened_at_ms, p.part, i.cluster, i."group", incident_id from rebalance_monitor.incident_parts p'
             " join rebalance_monitor.incidents i using (incident_id)) as parts",
             {"opened_at_ms": "int8", "incident_id": "text", "part": "text"},
-            PartRow,
+            DocumentRow,
             conditions,
             values,
             limit,
@@ -198,7 +197,7 @@ class Reader:
         return self._page(
             'select document, cluster, "group", cluster, "group", type, id from rebalance_monitor.connectors_and_tasks',
             {"cluster": "text", '"group"': "text", "type": "text", "id": "text"},
-            ConnectorOrTaskRow,
+            DocumentRow,
             conditions,
             values,
             limit,

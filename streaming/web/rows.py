@@ -90,8 +90,8 @@ class IncidentRow(NamedTuple):
         return self.document["resolved_at_ms"] is not None and not self.document["firing"]
 
 
-class PartRow(NamedTuple):
-    """A finding of an incident: its document; cluster and group of its incident."""
+class DocumentRow(NamedTuple):
+    """The document of a connector, of a task, or of a finding of an incident; `group` as the column holds it."""
 
     document: Document
     cluster: str
@@ -105,11 +105,3 @@ class GenerationRow(NamedTuple):
     cluster: str
     group: str
     judged_by: str
-
-
-class ConnectorOrTaskRow(NamedTuple):
-    """The document of a connector or task; `group` as the column holds it."""
-
-    document: Document
-    cluster: str
-    group: str

@@ -10,11 +10,12 @@ case could not, or the reverse. RM_MUTANTS=all changes every round; `-s` prints 
 import os
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from lab.attack.streams_answers import mutants
+from lab.attack.streams_mutants import BLIND, READING, RIGHT, read, rightly
 from lab.attack.streams_vectors import Case, cases
 from rebalance_monitor.assignors.streams.tasks import TaskId
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
@@ -24,8 +25,6 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Grade, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
-from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
-from rebalance_monitor.streaming.core.streams.topology import key_of
 from rebalance_monitor.streaming.core.streams.verdict import CANNOT_READ
 from tests.streaming.core.rules.builders import generations
 from tests.streaming.core.test_mutants import violations
@@ -35,10 +34,6 @@ SHARE = 1.0 if EVERYTHING else 0.1
 """Of the rounds that are changed."""
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
 UNEXPLAINED, VIOLATED, NOT_JUDGED = "unexplained", "violated", "not judged"
-FEWER, STATELESS = "right, with one partition less", "right, without state"
-BLIND, READING = "right, without end offsets", "right, with end offsets"
-STATEFUL = "right, with state"
-RIGHT = {FEWER, STATELESS, STATEFUL, BLIND, READING}
 
 
 def how(wrong: Sequence[Result], right: Sequence[Result]) -> str:
@@ -78,37 +73,6 @@ def swept(
                 yield kind, found
         shown.update(task for thread in read(body) for task in (*thread.active, *thread.standby, *thread.offset_sums))
         state = right.state
-
-
-def rightly(body: GroupGeneration, wrong: GroupGeneration, shown: Set[TaskId], standbys: int | None) -> str:
-    """Why a right leader gives the changed answer, too; "" if none does. `shown`: tasks in records before; `standbys`:
-    num.standby.replicas."""
-    was, now = (
-        Counter(task for thread in read(one) for task in (*thread.active, *thread.standby)) for one in (body, wrong)
-    )
-    owned = {part for thread in read(wrong) for part in thread.wanted.owned}
-    sums = {task for thread in read(wrong) for task in thread.offset_sums}
-    less = next((task for task in was if now[task] < was[task]), None)
-    more = next((task for task in now if now[task] > was[task]), None)
-    if less is None and more is not None:
-        parts = [task for task in now if key_of(task) == key_of(more)]
-        reported = any(key_of(task) == key_of(more) for task in sums)
-        copies = min(standbys or 0, len({thread.process_id for thread in read(wrong)}) - 1)
-        return STATEFUL if not reported and all(now[task] == 1 + copies for task in parts) else ""
-    if less is None:
-        return ""
-    alike = [task for task in (*now, *sums, *shown) if key_of(task) == key_of(less)]
-    if less not in alike and all(task.partition < less.partition for task in alike) and not owned:
-        return FEWER
-    copied = {task for thread in read(wrong) for task in thread.standby}
-    stateful = {key_of(task) for task in (*copied, *sums)}
-    return STATELESS if key_of(less) not in stateful else ""
-
-
-def read(body: GroupGeneration) -> tuple[StreamsThread, ...]:
-    threads = threads_of(body)
-    assert not isinstance(threads, UnreadableThread)
-    return threads
 
 
 def rows_of(case: Case) -> list[Row]:
