@@ -1,11 +1,15 @@
 """What is declared of a rule."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.model.results import Severity
 
 MINUTE_MS = 60_000
+
+Declared = TypeVar("Declared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +66,8 @@ class Rule:
     resolves: str = ""
     needs_every_generation: bool = True
     recurs: bool = False
+
+
+def declared_in(catalogue: Mapping[str, object], kind: type[Declared]) -> tuple[Declared, ...]:
+    """What a catalogue (its `globals()`) declares of this kind, in that order."""
+    return tuple(one for one in catalogue.values() if isinstance(one, kind))
