@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
+from rebalance_monitor.streaming.core.model.subjects import first_of
 
 MAX_LEADERS = 64
 SHOWN = 5
@@ -104,8 +105,7 @@ def _reason(
     observed: Observed, leader: str, odd: frozenset[str], sides: ConfigSides, topics: ConnectSettings, group: str
 ) -> str:
     names = sorted(odd)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    what = f"hands out {', '.join(names[:SHOWN])}{more}, which" if names else "leaves everything lying that"
+    what = f"hands out {first_of(names, SHOWN)}, which" if names else "leaves everything lying that"
     text = (
         f"foreign worker: {observed.process_of(leader)} leads and {what} config topic {topics.config_topic} "
         f"{'has never held' if names else 'holds'}, so it reads another one; {COMPARE}"

@@ -23,13 +23,13 @@ from rebalance_monitor.streaming.core.connect.rules.window import CLOCK_SLACK_MS
 from rebalance_monitor.streaming.core.connect.state import ConnectState
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey
 from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Subject
-from rebalance_monitor.streaming.core.model.subjects import subject_of
+from rebalance_monitor.streaming.core.model.subjects import first_of, subject_of
 
 WithoutHolder = tuple[Subject, ...]
 SHOWN = 3
@@ -168,14 +168,9 @@ def _findings(state: ConnectState, last: Observed, since_ms: int) -> Iterator[Fi
         (waiting & state.nobody_may_run, _nobody(state, last, waiting & state.nobody_may_run)),
     ):
         if keys:
-            yield Finding(
-                rule=UNASSIGNED_TOO_LONG,
-                severity=Severity.HIGH,
-                certainty=Certainty.CERTAIN,
-                subjects=tuple(sorted(map(subject_of, keys))),
-                message=f"{_count(len(keys))} without holder since {utc(since_ms)}, {why}",
-                evidence=(Evidence(source=last.source),),
-            )
+            subjects = tuple(sorted(map(subject_of, keys)))
+            message = f"{_count(len(keys))} without holder since {utc(since_ms)}, {why}"
+            yield finding_of(UNASSIGNED_TOO_LONG, subjects, message, (Evidence(source=last.source),))
 
 
 def _count(jobs: int) -> str:
@@ -190,7 +185,7 @@ def _nobody(state: ConnectState, last: Observed, keys: Collection[str]) -> str:
         for worker, jobs in state.declared.items()
         if worker not in present and any(job_key(job) in keys for job in jobs)
     )
-    shown = " and ".join(absent[:SHOWN]) + (f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else "")
+    shown = first_of(absent, SHOWN, " and ")
     it = "it" if len(keys) == 1 else "them"
     away = f"{shown} declared {it} and left the group" if absent else f"nobody declares {it}"
     return f"and no worker may run {it}: {away}, and every worker in the group runs only what it declares"

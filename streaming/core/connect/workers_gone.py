@@ -24,12 +24,13 @@ from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.incidents import damping
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
 from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import Row
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Source, Subject
+from rebalance_monitor.streaming.core.model.results import Evidence, Part, Severity, Source, Subject
+from rebalance_monitor.streaming.core.model.subjects import first_of
 
 SHOWN = 3
 """Connectors that the message names before it only counts them."""
@@ -176,15 +177,7 @@ def late(view: GroupView, state: ConnectState, at_ms: int) -> list[Finding]:
     if gone is None or due is None or due > at_ms:
         return []
     names = [names for since, names in to_run(state.history, gone.at_ms) if since <= due][-1]
-    shown = ", ".join(sorted(names)[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     count = "1 connector is" if len(names) == 1 else f"{len(names)} connectors are"
-    return [
-        Finding(
-            rule=ALL_WORKERS_GONE,
-            severity=Severity.CRITICAL,
-            certainty=Certainty.CERTAIN,
-            subjects=(Subject("group", view.group),),
-            message=f"the group has had no worker since {utc(gone.since_ms)}, and {count} to run: {shown}",
-            evidence=(Evidence(source=gone.source),),
-        )
-    ]
+    shown = first_of(sorted(names), SHOWN)
+    message = f"the group has had no worker since {utc(gone.since_ms)}, and {count} to run: {shown}"
+    return [finding_of(ALL_WORKERS_GONE, (Subject("group", view.group),), message, (Evidence(source=gone.source),))]

@@ -29,9 +29,10 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
     UNASSIGNED,
 )
 from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.model.subjects import first_of
 
 BALANCED_ERAS = frozenset({"A4", "A5", "eager"})
 """Algorithm families under which every calm generation is balanced within one."""
@@ -44,24 +45,33 @@ def sorted_jobs(jobs: Iterable[ConnectorOrTask]) -> list[ConnectorOrTask]:
 
 
 def names(jobs: Iterable[ConnectorOrTask]) -> str:
-    """The first few, and how many more there are."""
-    found = [job_name(job) for job in sorted_jobs(jobs)]
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return ", ".join(found[:SHOWN]) + more
+    """The first few, connectors before tasks."""
+    return first_of([job_name(job) for job in sorted_jobs(jobs)], SHOWN)
+
+
+def names_alike(jobs: Iterable[ConnectorOrTask]) -> str:
+    """The first few, connectors and tasks alike in the order of their names."""
+    return first_of(sorted(map(job_name, jobs)), SHOWN)
 
 
 def found(
-    scene: Scene, rule: Rule, subjects: tuple[Subject, ...], message: str, severity: Severity | None = None
+    scene: Scene,
+    rule: Rule,
+    subjects: tuple[Subject, ...],
+    message: str,
+    severity: Severity | None = None,
+    certainty: Certainty = Certainty.CERTAIN,
 ) -> Finding:
     """A finding that the record itself proves."""
-    return Finding(
-        rule=rule,
-        severity=severity or rule.severity,
-        certainty=Certainty.CERTAIN,
-        subjects=subjects,
-        message=message,
-        evidence=scene.evidence,
-    )
+    return finding_of(rule, subjects, message, scene.evidence, severity=severity, certainty=certainty)
+
+
+def found_since(
+    scene: Scene, rule: Rule, subjects: tuple[Subject, ...], message: str, certainty: Certainty = Certainty.CERTAIN
+) -> Finding:
+    """A finding that the record and the one before it prove."""
+    before = (Evidence(source=scene.last.source),) if scene.last is not None else ()
+    return finding_of(rule, subjects, message, (*before, *scene.evidence), certainty=certainty)
 
 
 def active(observed: Observed) -> dict[ConnectorOrTask, list[str]]:
@@ -117,12 +127,8 @@ def assigned_while_active(scene: Scene) -> Iterator[Finding]:
     for member_id, view in sorted(scene.observed.views.items()):
         for job in sorted_jobs(view.assigned & kept):
             worker, running = scene.worker(member_id), sorted(map(scene.worker, holders[job]))
-            yield found(
-                scene,
-                ASSIGNED_WHILE_ACTIVE,
-                (*subjects_of([job]), *scene.subjects([member_id])),
-                f"{job_key(job)} was handed to {worker} while reported by {' and '.join(running)}",
-            )
+            message = f"{job_key(job)} was handed to {worker} while reported by {' and '.join(running)}"
+            yield found(scene, ASSIGNED_WHILE_ACTIVE, (*subjects_of([job]), *scene.subjects([member_id])), message)
 
 
 def _stays(scene: Scene, job: ConnectorOrTask, members: Iterable[str]) -> bool:
@@ -262,7 +268,6 @@ def lopsided(
     left_lying = (scene.surely if jobs is None else jobs) - in_hands(observed)
     if pending or left_lying or len(views) < 2:
         return
-    severity = Severity.INFO if scene.explained else rule.severity
     for kind in ("connector", "task"):
         loads = {
             observed.subject_of(member_id): sum(
@@ -272,14 +277,13 @@ def lopsided(
         }
         most, least = max(loads, key=lambda one: loads[one]), min(loads, key=lambda one: loads[one])
         if loads[most] - loads[least] > 1:
-            yield Finding(
-                rule=rule,
-                severity=severity,
-                certainty=Certainty.CERTAIN,
-                subjects=(most, least),
-                message=f"{most.id} holds {loads[most]} {kind}s and {least.id} holds {loads[least]}, with nothing "
+            yield finding_of(
+                rule,
+                (most, least),
+                f"{most.id} holds {loads[most]} {kind}s and {least.id} holds {loads[least]}, with nothing "
                 f"pending{_by_design(scene)}",
-                evidence=(*scene.evidence, Evidence(text=_spread(loads, kind))),
+                (*scene.evidence, Evidence(text=_spread(loads, kind))),
+                severity=Severity.INFO if scene.explained else None,
                 next_step=_own_step(scene, most),
             )
 

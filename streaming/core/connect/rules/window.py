@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterator
 
-from rebalance_monitor.schemas.connect_protocol import WorkerState
-from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, Observed, job_name, subjects_of
+from rebalance_monitor.streaming.core.connect.intent import declared_by
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     DELAY_WITHOUT_LOSS,
     WINDOW_CUT_SHORT,
@@ -12,8 +12,9 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
 )
 from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.memory import Window, WindowKind
+from rebalance_monitor.streaming.core.connect.rules.record import found, found_since, names_alike
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.model.results import Certainty, Subject
 
 CLOCK_SLACK_MS = 1_000
 DEFAULT_MAX_DELAY_MS = 300_000
@@ -91,14 +92,8 @@ def window_end_moved(scene: Scene) -> Iterator[Finding]:
         return
     end_ms = now.at_ms + now.delay_ms
     moved_ms = end_ms - before.latest_end_ms
-    yield Finding(
-        rule=WINDOW_END_MOVED,
-        severity=WINDOW_END_MOVED.severity,
-        certainty=Certainty.CERTAIN,
-        subjects=(Subject("member", now.leader or ""),),
-        message=f"the end of the scheduled delay moved by {moved_ms} ms while {_names(waiting.waiting)} wait",
-        evidence=(*_last_evidence(scene), *scene.evidence),
-    )
+    message = f"the end of the scheduled delay moved by {moved_ms} ms while {names_alike(waiting.waiting)} wait"
+    yield found_since(scene, WINDOW_END_MOVED, (Subject("member", now.leader or ""),), message)
 
 
 def delay_without_loss(scene: Scene) -> Iterator[Finding]:
@@ -106,15 +101,12 @@ def delay_without_loss(scene: Scene) -> Iterator[Finding]:
     window = window_of(scene)
     if window is None or window.kind is not WindowKind.WASTED:
         return
-    yield Finding(
-        rule=DELAY_WITHOUT_LOSS,
-        severity=Severity.INFO,
-        certainty=Certainty.LIKELY,
-        subjects=(Subject("group", scene.group),),
-        message=f"a delay of {scene.observed.delay_ms} ms was opened although nothing waits: a member left right after "
-        "a rebalance that revoked tasks from others, and the leader takes that for a loss",
-        evidence=scene.evidence,
+    message = (
+        f"a delay of {scene.observed.delay_ms} ms was opened although nothing waits: a member left right after a "
+        "rebalance that revoked tasks from others, and the leader takes that for a loss"
     )
+    group = (Subject("group", scene.group),)
+    yield found(scene, DELAY_WITHOUT_LOSS, group, message, certainty=Certainty.LIKELY)
 
 
 def window_cut_short(scene: Scene) -> Iterator[Finding]:
@@ -126,18 +118,12 @@ def window_cut_short(scene: Scene) -> Iterator[Finding]:
     returned = {job for view in now.views.values() for job in view.held} & before.waiting
     if not placed or returned or (scene.configured is not None and before.waiting - scene.configured):
         return
-    placed -= _declared(scene)  # a static job goes at once to whoever declares it
+    placed -= frozenset().union(*declared_by(scene.body).values())  # a static job goes at once to whoever declares it
     if not placed:
         return
-    yield Finding(
-        rule=WINDOW_CUT_SHORT,
-        severity=Severity.INFO,
-        certainty=Certainty.LIKELY,
-        subjects=subjects_of(placed),
-        message=f"{_names(frozenset(placed))} were handed out "
-        f"{before.earliest_end_ms - now.at_ms} ms before the end of the scheduled delay",
-        evidence=(*_last_evidence(scene), *scene.evidence),
-    )
+    early_ms = before.earliest_end_ms - now.at_ms
+    message = f"{names_alike(placed)} were handed out {early_ms} ms before the end of the scheduled delay"
+    yield found_since(scene, WINDOW_CUT_SHORT, subjects_of(placed), message, Certainty.LIKELY)
 
 
 def _kept_memory(scene: Scene) -> bool:
@@ -150,28 +136,6 @@ def _kept_memory(scene: Scene) -> bool:
         return False
     given = (scene.last.leader, scene.last.config_offset, scene.last.error, scene.last.delay_ms)
     return now.shown == given and now.held == before.holds
-
-
-def _declared(scene: Scene) -> frozenset[ConnectorOrTask]:
-    if scene.observed.protocol != STATIC:
-        return frozenset()
-    states = [one.subscription for one in scene.body.members if isinstance(one.subscription, WorkerState)]
-    return frozenset(job for state in states for job in _declared_by(state))
-
-
-def _declared_by(state: WorkerState) -> Iterator[ConnectorOrTask]:
-    yield from state.static_connectors
-    yield from state.static_tasks
-
-
-def _last_evidence(scene: Scene) -> tuple[Evidence, ...]:
-    return (Evidence(source=scene.last.source),) if scene.last is not None else ()
-
-
-def _names(jobs: frozenset[ConnectorOrTask]) -> str:
-    names = sorted(map(job_name, jobs))
-    shown = ", ".join(names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
 
 
 COOPERATIVE_STEP = frozenset({Need.NO_ERROR, Need.CONFIG, Need.READABLE})

@@ -24,9 +24,9 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
 )
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, OpenPart, Situation, shown_at
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey, key_of
-from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
+from rebalance_monitor.streaming.core.model.results import Subject
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
@@ -107,14 +107,8 @@ def failed(now: Situation, shown: Sighting, generation: int | None) -> Finding:
     """A job that its one holder says has failed; `generation` None: of its holder's none is known."""
     subjects = failed_on(shown.job, shown.worker)
     held = "which holds it" if generation is None else f"which holds it in generation {generation}"
-    return Finding(
-        rule=FAILED_JOB,
-        severity=Severity.MEDIUM,
-        certainty=Certainty.CERTAIN,
-        subjects=subjects,
-        message=f"{subjects[0].key} has FAILED on {shown.worker}, {held}",
-        evidence=(shown_at(now, shown),),
-    )
+    message = f"{subjects[0].key} has FAILED on {shown.worker}, {held}"
+    return finding_of(FAILED_JOB, subjects, message, (shown_at(now, shown),))
 
 
 def counted(before: Restarts | None, status: Sighting, most: int) -> Restarts | None:
@@ -139,15 +133,11 @@ def loop_key(job: JobKey) -> PartKey:
 def looping(now: Situation, status: Sighting) -> Finding:
     """A task that fails and is restarted in a loop; `status`: the last one of it."""
     settings = now.settings
-    return Finding(
-        rule=RESTART_LOOP,
-        severity=Severity.MEDIUM,
-        certainty=Certainty.CERTAIN,
-        subjects=(subject_of(status.job),),
-        message=f"{status.job} changed between FAILED, RESTARTING and RUNNING more than "
-        f"{settings.restart_loop_changes} times within {settings.restart_loop_ms // 1_000} s, last on {status.worker}",
-        evidence=(shown_at(now, status),),
+    message = (
+        f"{status.job} changed between FAILED, RESTARTING and RUNNING more than {settings.restart_loop_changes} times "
+        f"within {settings.restart_loop_ms // 1_000} s, last on {status.worker}"
     )
+    return finding_of(RESTART_LOOP, (subject_of(status.job),), message, (shown_at(now, status),))
 
 
 def _look(now: Situation, job: JobKey, at_ms: int) -> None:

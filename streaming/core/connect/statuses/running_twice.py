@@ -34,7 +34,7 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, incident_key, shown_at
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import MOST_RECORDS
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
@@ -351,15 +351,10 @@ def _finding(suspicion: Suspicion, why: str, evidence: tuple[Evidence, ...]) -> 
     verb, severity, certainty = _grade_of(suspicion)
     first, second = sorted((suspicion.new, suspicion.old))
     job = subject_of(suspicion.job)
-    return Finding(
-        rule=RUNNING_TWICE,
-        severity=severity,
-        certainty=certainty,
-        subjects=(job, Subject("worker", first), Subject("worker", second)),
-        message=f"{job.type} {job.id} {verb} twice, on {first} and {second}: {why}",
-        evidence=evidence,
-        cause=(Subject("worker", suspicion.old),),
-    )
+    subjects = (job, Subject("worker", first), Subject("worker", second))
+    message = f"{job.key} {verb} twice, on {first} and {second}: {why}"
+    cause = (Subject("worker", suspicion.old),)
+    return finding_of(RUNNING_TWICE, subjects, message, evidence, severity=severity, certainty=certainty, cause=cause)
 
 
 def _why(old: str) -> str:

@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.connect.statuses.downtime import Interrupt
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS
 from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.results import Aftermath, Certainty, Evidence, Subject
@@ -106,13 +106,12 @@ def _finding(now: Situation, worker: str, one: LostWorker, interruptions: Mappin
     every = interruptions.keys() | {job for job, facts in now.jobs.items() if facts.holders}
     still = sum(broken.worker == worker for broken in interruptions.values())
     share = round(100 * still / len(every)) if every else 0
-    return Finding(
-        rule=WORKER_LOST,
-        severity=WORKER_LOST.severity,
-        certainty=Certainty.LIKELY,
-        subjects=(Subject("worker", worker),),
-        message=f"{worker} has been away since {utc(one.since_ms)}, when its session time-out had passed, and no "
+    return finding_of(
+        WORKER_LOST,
+        (Subject("worker", worker),),
+        f"{worker} has been away since {utc(one.since_ms)}, when its session time-out had passed, and no "
         f"worker came instead; at {utc(one.due_ms)} {still} of the group's {len(every)} connectors and tasks "
         f"({share} %) stood still because of it",
-        evidence=(one.evidence,),
+        (one.evidence,),
+        certainty=Certainty.LIKELY,
     )
