@@ -11,7 +11,7 @@ from rebalance_monitor.dashboards.alert import Alert
 from rebalance_monitor.dashboards.alerts import alerts
 from rebalance_monitor.dashboards.cluster_label import renamed_query
 from rebalance_monitor.streaming.core.catalogue import RULES
-from rebalance_monitor.streaming.core.connect.advice.table import MADE, advice_page
+from rebalance_monitor.streaming.core.connect.advice.proof import MADE, advice_page
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, readable

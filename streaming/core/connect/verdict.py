@@ -27,7 +27,6 @@ from rebalance_monitor.streaming.core.connect.leader.answers import (
 )
 from rebalance_monitor.streaming.core.connect.leader.fallback import after_gap, after_unknown, recounted
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
-from rebalance_monitor.streaming.core.connect.leader.reported_round import reported_round
 from rebalance_monitor.streaming.core.connect.leader.rounds import (
     Case,
     flagged_rounds,
@@ -36,7 +35,7 @@ from rebalance_monitor.streaming.core.connect.leader.rounds import (
     rounds_with_lost,
 )
 from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
-from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import freedom_of
+from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import freedom_of, reported_round
 from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask
 from rebalance_monitor.streaming.core.connect.reasons import (
     ARRAY_ORDER,

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from rebalance_monitor.streaming.core.clocks.others import Trail
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
-from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, UNASSIGNED
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Source
 
