@@ -12,25 +12,19 @@ from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
 from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
-from rebalance_monitor.streaming.core.connect.leader.rounds import Case, rounds_of
+from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_FROM_19, Case, rounds_of
 from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
 from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
-from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
-JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
 REPLACED = "\ufffd"
 """What a decoder puts in place of bytes that are no text."""
 
 
-def java_versions(settings: ConnectSettings) -> tuple[int, ...]:
-    return (settings.java_version,) if settings.java_version else (JAVA_BEFORE_19, JAVA_FROM_19)
-
-
-def equal_bytes(body: GroupGeneration, result: ConnectResult, java_versions: tuple[int, ...]) -> bool:
-    """Whether every member's bytes are exactly these, under one of the Java versions."""
-    return any(_encoded_alike(body, result, java) for java in java_versions)
+def equal_bytes(case: Case, result: ConnectResult) -> bool:
+    """Whether every member's bytes are exactly these, under one of the Java releases that the leader may have."""
+    return any(_encoded_alike(case.body, result, java) for java in case.javas)
 
 
 def _encoded_alike(body: GroupGeneration, result: ConnectResult, java: int) -> bool:
@@ -49,14 +43,14 @@ def _encoded_alike(body: GroupGeneration, result: ConnectResult, java: int) -> b
     return True
 
 
-def fitting(body: GroupGeneration, runs: Iterable[Run], java_versions: tuple[int, ...]) -> list[Run]:
+def fitting(case: Case, runs: Iterable[Run]) -> list[Run]:
     """The runs whose bytes are the record's; equal answers are encoded once."""
     told: list[tuple[ConnectResult, bool]] = []
     found = []
     for run in runs:
         fits = next((known for result, known in told if result is run.result or result == run.result), None)
         if fits is None:
-            fits = equal_bytes(body, run.result, java_versions)
+            fits = equal_bytes(case, run.result)
             told.append((run.result, fits))
         if fits:
             found.append(run)
@@ -75,15 +69,11 @@ def answered_as(case: Case | None, protocol: str, lists: Mapping[str, frozenset[
         return False
     members = tuple(replace(one, static=jobs(lists.get(one.id, ()))) for one in exact.members)
     round_ = replace(exact, protocol=protocol, members=members)
-    java = java_versions(case.settings)
     tries = [
         replace(one, max_delay_ms=case.observed.delay_ms or DEFAULT_MAX_DELAY_MS) if one.max_delay_ms is None else one
         for one in case.carried.hypotheses
     ]
-    return any(
-        equal_bytes(case.body, replace(run.result, version=version), java)
-        for run in runs_of(case, (round_,), tries, java)
-    )
+    return any(equal_bytes(case, replace(run.result, version=version)) for run in runs_of(case, (round_,), tries))
 
 
 def same_sets(body: GroupGeneration, result: ConnectResult) -> bool:

@@ -57,13 +57,11 @@ def runs_of(
     case: Case,
     rounds: Sequence[ConnectRound],
     hypotheses: Iterable[LeaderHypothesis],
-    javas: Sequence[int],
     *,
     both_syncs: bool = False,
     clocks_apart: bool = False,
 ) -> Iterator[Run]:
-    """Every way the round may have gone, for each hypothesis in turn. `javas`: the Java releases that differ, of which
-    the leader's is one.
+    """Every way the round may have gone, for each hypothesis in turn.
 
     Where the maximum delay is not known, every answer counts that does not show it: the rest of a delay that runs, or a
     back-off that it does not cut short. `both_syncs`: nothing tells what the process completed. `clocks_apart`: the
@@ -79,7 +77,7 @@ def runs_of(
             told.append(same)
             completions = _last_completed(case, memory, both=both_syncs)
             readings = (_readings_apart if clocks_apart else _clock_readings)(case, memory)
-            for result, after in _answers(rounds, same, completions, readings, javas):
+            for result, after in _answers(rounds, same, completions, readings, case.javas):
                 if clocks_apart and after.delay_ms:  # from here on the coordinator's new clock counts
                     after = replace(after, scheduled_ms=case.observed.at_ms + after.delay_ms)
                 same.answers.append((result, after))

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from rebalance_monitor.schemas.connect_topics import StatusRecord
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
-from rebalance_monitor.streaming.core.connect.statuses import failing, three_way
-from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, Sighting, after, reported
+from rebalance_monitor.streaming.core.connect.statuses import failing
+from rebalance_monitor.streaming.core.connect.statuses.facts import NOWHERE, JobKey, Sighting, after, reported
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.running_not_held import STRAY_MS
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, copied
@@ -101,7 +101,7 @@ def advance(
         failing.live(now, until_ms)
         teller.fire(until_ms)
         now.outputs.append(Passed(until_ms))
-    three_way.states(now)
+    now.publish()
     group, offsets = now.group.trimmed(), now.offsets.known
     told = Timeline(
         sightings=tuple(stated[one.partition, one.offset] for one in later if isinstance(one, Sighting)),
@@ -278,7 +278,7 @@ class _Teller:
             if job not in step.unexpected:
                 now.change(job, replace(facts, expected=None))
         for job, worker_id in step.unexpected.items():
-            now.change(job, replace(now.facts(job), expected=worker_id or three_way.NOWHERE))
+            now.change(job, replace(now.facts(job), expected=worker_id or NOWHERE))
 
     def _sighting(self, status: Sighting) -> None:
         now, group = self.now, self.now.group

@@ -23,8 +23,7 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.connect.observed import EAGER, Observed
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP
-from rebalance_monitor.streaming.core.connect.statuses import three_way
-from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, JobFacts, JobKey, Sighting, after
+from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, JobFacts, JobKey, Sighting, after, agreement
 from rebalance_monitor.streaming.core.connect.statuses.failing import (
     WELL,
     Restarts,
@@ -211,7 +210,7 @@ def looked(view: GroupView, known: PolledStatuses, last_ms: int) -> tuple[Polled
     for job in sorted(known.unsaid | begun_here):
         facts = known.facts(job)
         word = _agreement(facts, has_failed=job in ill)
-        now.outputs.append(three_way.row_of(now, job, now.standing(facts), word))
+        now.show(job, now.standing(facts), word)
     return replace(known, unsaid=frozenset()), [*now.outputs, ReachedTime(now_ms), Passed(now_ms)]
 
 
@@ -259,7 +258,7 @@ def _lasts_until_ms(view: GroupView, changes: WorkersRestarts) -> int:
 
 
 def _agreement(facts: JobFacts, *, has_failed: bool) -> str:
-    """As in `three_way`; `unknown` also where the last word is that of a worker that does not hold the job by the
+    """As in `agreement`; `unknown` also where the last word is that of a worker that does not hold the job by the
     newest answer, or a FAILED that may be of an earlier run."""
     shown, holders = facts.shown, facts.holders
     if not holders and shown is None:
@@ -268,4 +267,4 @@ def _agreement(facts: JobFacts, *, has_failed: bool) -> str:
         of_an_earlier_run = shown.state == FAILED and not has_failed
         if holders != (shown.worker,) or of_an_earlier_run:
             return "unknown"
-    return three_way.agreement(facts, judged=False)
+    return agreement(facts, judged=False)

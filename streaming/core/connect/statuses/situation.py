@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from rebalance_monitor.streaming.core.connect.statuses.facts import Claim, JobFacts, JobKey, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.facts import (
+    NOWHERE,
+    Claim,
+    JobFacts,
+    JobKey,
+    Sighting,
+    agreement,
+)
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
@@ -19,7 +26,8 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, ReachedTime
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey, key_of
-from rebalance_monitor.streaming.core.model.results import Evidence, Source, Subject
+from rebalance_monitor.streaming.core.model.results import Evidence, JobState, Source, Subject
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 NO_FACTS = JobFacts()
 TOLD = 1 << 62
@@ -173,6 +181,41 @@ class Situation:
                 self.change(job, left)
         self.group.members = frozenset()
         self.group.joined_ms.clear()
+
+    # -- rows -------------------------------------------------------------------------------------------------------
+
+    def publish(self) -> None:
+        """Every job that this call touched, as it stands now. What came and went before a generation was known was
+        never published."""
+        for job, standing in sorted(self.touched.items()):
+            gone = standing.facts.nobodys
+            if not gone or standing.known or job in self.before:
+                self.show(job, standing, "gone" if gone else agreement(standing.facts, judged=standing.judged))
+        self.touched.clear()
+
+    def show(self, job: JobKey, standing: ChangedJob, agreement: str) -> None:
+        """The row of one job."""
+        facts, judged = standing.facts, standing.judged
+        shown = facts.shown
+        expected = facts.expected or (facts.holders[0] if len(facts.holders) == 1 else None)
+        row = JobState(
+            cluster=self.settings.name,
+            group=self.view.group,
+            job=subject_of(job),
+            incarnation=standing.incarnation,
+            generation=standing.generation,
+            assigned=facts.holders,
+            expected=(None if expected == NOWHERE else expected) if judged else None,
+            judged=judged,
+            state=shown.state if shown is not None else None,
+            running=shown.worker if shown is not None else None,
+            running_generation=shown.generation if shown is not None else None,
+            running_at_ms=shown.at_ms if shown is not None else None,
+            since_ms=facts.since_ms,
+            agreement=agreement,
+            gone=agreement == "gone",
+        )
+        self.outputs.append(row)
 
     # -- incidents -------------------------------------------------------------------------------------------------
 

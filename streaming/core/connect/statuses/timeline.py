@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.clocks.offsets import ClockOffset
-from rebalance_monitor.streaming.core.connect.statuses import three_way
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.failing import FailingJobs
 from rebalance_monitor.streaming.core.connect.statuses.held_not_running import HeldNotRunning
@@ -139,7 +138,7 @@ def after_gap(
         if (claims, shown) != (facts.claims, facts.shown):
             now.change(job, replace(facts, claims=claims, shown=shown, ended=None))
     laws = _without_timers(timeline.laws, but=lambda job: now.facts(job).shown is not None)
-    three_way.states(now)
+    now.publish()
     kept = tuple(one for one in timeline.sightings if one.partition not in partitions)
     unseen = tuple(map(_started_unseen, timeline.steps))
     blind = replace(timeline, jobs=now.jobs.lines(), laws=laws, sightings=kept, steps=unseen)
