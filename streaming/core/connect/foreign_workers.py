@@ -12,13 +12,12 @@ in its own configuration, neither), and must not judge one cluster's leader by t
 A process keeps its member id for as long as it reads one topic, so leaders are remembered by it.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.connect_protocol import WorkerState
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
 from rebalance_monitor.streaming.core.connect.configured import configured_at
-from rebalance_monitor.streaming.core.connect.observed import Observed, worker_of
+from rebalance_monitor.streaming.core.connect.observed import Observed, job_connector, worker_of
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade
@@ -74,8 +73,7 @@ def stranger(
         return None
     if historic and history.hole_offset is not None:
         return None
-    given = _connectors(job for view in observed.views.values() for job in view.assigned)
-    held = _connectors(job for view in observed.views.values() for job in view.held)
+    given, held = (frozenset(map(job_connector, jobs)) for jobs in (observed.assigned(), observed.reported()))
     if not given and leader not in sides.theirs and not held:
         return None
     known = history.names()
@@ -93,12 +91,7 @@ def stranger(
 def _left_lying(observed: Observed, history: ConfigHistory) -> bool:
     """Whether jobs of the watched topic are in nobody's hands with nothing pending: its own leader leaves none."""
     configured = configured_at(history, observed) or frozenset()
-    held = frozenset(job for view in observed.views.values() for job in view.holds)
-    return not observed.delay_ms and bool(configured - held - observed.revoked())
-
-
-def _connectors(jobs: Iterable[str | tuple[str, int]]) -> frozenset[str]:
-    return frozenset(job if isinstance(job, str) else job[0] for job in jobs)
+    return not observed.delay_ms and bool(configured - observed.in_hands() - observed.revoked())
 
 
 def _reason(

@@ -24,6 +24,10 @@ def job_name(job: ConnectorOrTask) -> str:
     return job if isinstance(job, str) else f"{job[0]}-{job[1]}"
 
 
+def job_connector(job: ConnectorOrTask) -> str:
+    return job if isinstance(job, str) else job[0]
+
+
 def job_kind(job: ConnectorOrTask) -> str:
     return "connector" if isinstance(job, str) else "task"
 
@@ -110,8 +114,48 @@ class Observed:
         """Whether every member's bytes could be read."""
         return all(view.readable for view in self.views.values())
 
+    @property
+    def leading(self) -> WorkerView | None:
+        """The leader; None where the record names none of its members."""
+        return self.views.get(self.leader or "")
+
+    @property
+    def formed_ms(self) -> int:
+        """When the join phase ended; the record's time where it does not say."""
+        return self.state_ms if self.state_ms > 0 else self.at_ms
+
+    @property
+    def header(self) -> tuple[str | None, int | None, int, int]:
+        """What a member that has applied the answer shows of it besides jobs: see `WorkerView.shown`."""
+        return self.leader, self.config_offset, self.error, self.delay_ms
+
+    def shown_by(self, view: WorkerView) -> bool | None:
+        """Whether a member of the next record shows that it has applied this answer; None where nothing tells, be it
+        because the answer before looks the same."""
+        before = self.views.get(view.member_id)
+        if before is None or view.shown is None:
+            return None
+        if view.shown != self.header or view.held != before.holds:
+            return False
+        return None if (before.shown, before.held) == (view.shown, view.held) else True
+
+    def reported(self) -> frozenset[ConnectorOrTask]:
+        """What members report as theirs."""
+        return frozenset(job for view in self.views.values() for job in view.held)
+
+    def in_hands(self) -> frozenset[ConnectorOrTask]:
+        """What members have after the round."""
+        return frozenset(job for view in self.views.values() for job in view.holds)
+
+    def assigned(self) -> frozenset[ConnectorOrTask]:
+        return frozenset(job for view in self.views.values() for job in view.assigned)
+
     def revoked(self) -> frozenset[ConnectorOrTask]:
         return frozenset(job for view in self.views.values() for job in view.revoked)
+
+    def taken_back(self) -> frozenset[ConnectorOrTask]:
+        """What members were given and had to give back in the same round."""
+        return frozenset(job for view in self.views.values() for job in view.revoked - view.held)
 
     def workers(self) -> dict[str, str]:
         """Member id per worker (or per member id where the worker is not known, or is not one alone)."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.intent import declared_by
-from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import longest_delay_ms
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_key, job_name, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import UNASSIGNED_TOO_LONG
 from rebalance_monitor.streaming.core.connect.rules.memory import Window
@@ -38,8 +38,7 @@ SHOWN = 3
 
 def without_holder(observed: Observed, configured: frozenset[ConnectorOrTask]) -> WithoutHolder:
     """Jobs that are configured and in nobody's hands after the round, sorted."""
-    held = {job for view in observed.views.values() for job in view.holds}
-    return subjects_of(configured - held)
+    return subjects_of(configured - observed.in_hands())
 
 
 def without_worker(
@@ -75,11 +74,7 @@ def noted(
         one.key: row.timestamp_ms if anew(one.id) else state.unassigned_since_ms.get(one.key, row.timestamp_ms)
         for one in waits
     }
-    leading = observed.views.get(observed.leader or "")
-    topics = connect_settings(view.settings, view.group)
-    delay_ms = topics.max_delay_of(leading.worker if leading is not None else None)
-    if delay_ms is None:
-        delay_ms = hypotheses.DEFAULT_MAX_DELAY_MS
+    delay_ms = longest_delay_ms(connect_settings(view.settings, view.group), observed)
     if state.waits.open is not None:  # the leader's own maximum counts, and may be another one than is known
         delay_ms = max(delay_ms, state.waits.open.delay_ms)
     over = tuple(key for key, incident in _open(view) if not any(subject.key in since for subject in incident.subjects))

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted
 from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory, TargetEntry
-from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import longest_delay_ms
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.state import ConnectState, Emptied
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
@@ -78,12 +78,9 @@ def deleted(view: GroupView, state: ConnectState, row: Row, *, historic: bool) -
 def _since(view: GroupView, state: ConnectState, source: Source, moment: Moment) -> Emptied | None:
     """None where the last leader read another config topic: what the watched one holds is not this group's."""
     last, settings = state.last, view.settings
-    leading = None if last is None else last.views.get(last.leader or "")
     if last is not None and last.leader in state.sides.theirs:
         return None
-    delay_ms = connect_settings(settings, view.group).max_delay_of(None if leading is None else leading.worker)
-    if delay_ms is None:
-        delay_ms = hypotheses.DEFAULT_MAX_DELAY_MS
+    delay_ms = longest_delay_ms(connect_settings(settings, view.group), last)
     silent_ms = settings.silent_member_ms_of(view.group)
     if silent_ms is None:
         silent_ms = state.session_ms or settings.session_timeout_ms

@@ -21,7 +21,6 @@ from rebalance_monitor.assignors.connect.round import CannotAssign
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
-from rebalance_monitor.streaming.core.connect.observed import Observed
 
 CLOCK_SLACK_MS = 1_000
 NOT_KNOWN_MS = 2**31 - 1
@@ -129,29 +128,17 @@ def _last_completed(case: Case, memory: LeaderMemory, *, both: bool) -> tuple[in
     if both or last is None:
         # Without a record before, nothing shows what the process did since: it may have followed another leader.
         return (kept, cleared)
-    took = applied(case, last)
+    took = last.shown_by(case.leader_view)
     if took is None or case.missing_generations:
         return (kept, cleared)
     completed = last.generation if took else kept - 1
     return (kept if completed == led else cleared,)
 
 
-def applied(case: Case, last: Observed) -> bool | None:
-    """Whether the leader's allocation shows the last recorded assignment; None where the one before looks the same."""
-    now, before = case.leader_view, last.views.get(case.body.leader or "")
-    if before is None or now.shown is None:
-        return None
-    given = (last.leader, last.config_offset, last.error, last.delay_ms)
-    if now.shown != given or now.held != before.holds:
-        return False
-    return None if (before.shown, before.held) == (now.shown, now.held) else True
-
-
 def _clock_readings(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
     """The leader's clock lies between the end of the join phase and the record; a running delay pins it."""
     at_ms = case.observed.at_ms
-    state_ms = case.observed.state_ms if case.observed.state_ms > 0 else at_ms
-    earliest, latest = state_ms - CLOCK_SLACK_MS, at_ms + CLOCK_SLACK_MS
+    earliest, latest = case.observed.formed_ms - CLOCK_SLACK_MS, at_ms + CLOCK_SLACK_MS
     scheduled_ms = memory.scheduled_ms
     if scheduled_ms <= 0:
         return (at_ms,)

@@ -32,7 +32,7 @@ from rebalance_monitor.streaming.core.connect.configured import configured_at, j
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delays
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
-from rebalance_monitor.streaming.core.connect.leader.runs import CLOCK_SLACK_MS, applied
+from rebalance_monitor.streaming.core.connect.leader.runs import CLOCK_SLACK_MS
 from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.window import is_backoff, waiting_jobs
 
@@ -80,7 +80,7 @@ class LeftBehind:
 
 def first_reading_ms(observed: Observed) -> int:
     """The earliest time that the leader's clock can have shown in this round."""
-    return (observed.state_ms if observed.state_ms > 0 else observed.at_ms) - CLOCK_SLACK_MS
+    return observed.formed_ms - CLOCK_SLACK_MS
 
 
 Header = tuple[str, int, int, int]
@@ -112,8 +112,7 @@ def _shows_the_missing(member_id: str, last: Observed, now: Observed) -> Header 
     view, before = now.views[member_id], last.views.get(member_id)
     if before is None or view.shown is None:
         return None
-    given = (last.leader, last.config_offset, last.error, last.delay_ms)
-    known = ((given, before.holds), (before.shown, before.held))
+    known = ((last.header, before.holds), (before.shown, before.held))
     return None if (view.shown, view.held) in known else view.shown
 
 
@@ -193,7 +192,6 @@ def _after_seen(case: Case, last: Observed, free: Freedom) -> Freedom:
     revoked, views = last.revoked(), last.views.values()
     kept = waiting | frozenset(job for view in views for job in (view.holds - revoked) | (view.revoked - view.held))
     doubted = unsure_at(case.history, last, None, applied=_stated_again(last))
-    reported = frozenset(job for view in case.observed.views.values() for job in view.held)
     ends = (
         (first_reading_ms(last) + last.delay_ms, last.at_ms + CLOCK_SLACK_MS + last.delay_ms)
         if last.delay_ms
@@ -209,7 +207,7 @@ def _after_seen(case: Case, last: Observed, free: Freedom) -> Freedom:
     )
     return replace(
         free,
-        forgets=applied(case, last) is not True or bool(revoked & reported),
+        forgets=last.shown_by(case.leader_view) is not True or bool(revoked & case.observed.reported()),
         roles=({job: job in kept for job in _configured(case) - doubted},),
         known=known,
     )
@@ -222,7 +220,7 @@ def _by_timer(now: Observed, last: Observed) -> bool:
 
 def _stated_again(last: Observed) -> bool:
     """Whether the leader had stated this config offset a generation ago: then it has applied all records below it."""
-    view, offset = last.views.get(last.leader or ""), last.config_offset
+    view, offset = last.leading, last.config_offset
     if view is None or view.shown is None or offset is None:
         return False
     leader, stated, _, _ = view.shown

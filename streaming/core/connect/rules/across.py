@@ -71,8 +71,7 @@ def _missed(view: WorkerView, before: WorkerView, last: Observed) -> bool:
     """Whether a member may have missed the last answer; an eager one leaves no allocation to compare with."""
     if last.protocol not in COOPERATIVE or view.held != before.held:
         return False
-    given = (last.leader, last.config_offset, last.error, last.delay_ms)
-    return view.shown != given or before.shown == given
+    return view.shown != last.header or before.shown == last.header
 
 
 def rebalance_storm(scene: Scene) -> Iterator[Finding]:
@@ -171,7 +170,7 @@ def revoked_job_lost(scene: Scene) -> Iterator[Finding]:
     A job taken back from a delay candidate waits again if a member left meanwhile: a new window opens for it.
     """
     last = scene.last
-    held = {job for view in scene.observed.views.values() for job in view.holds}
+    held = scene.observed.in_hands()
     missing = (scene.memory.revoked & scene.surely) - held - scene.observed.revoked()
     left = last is not None and bool(last.views.keys() - scene.observed.views.keys())
     if scene.observed.delay_ms and left:

@@ -83,10 +83,6 @@ def active(observed: Observed) -> dict[ConnectorOrTask, list[str]]:
     return holders
 
 
-def in_hands(observed: Observed) -> frozenset[ConnectorOrTask]:
-    return frozenset(job for view in observed.views.values() for job in view.holds)
-
-
 def duplicate_hold(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I1: no job is in two members' hands after the round. A mismatch round revokes nothing and is exempt."""
     holders = scene.observed.holders()
@@ -144,7 +140,7 @@ def unassigned(scene: Scene) -> Iterator[Finding]:
     if scene.intent is not None and scene.intent.enforced and scene.intent.lists:
         return
     observed = scene.observed
-    missing = scene.surely - in_hands(observed) - observed.revoked()
+    missing = scene.surely - observed.in_hands() - observed.revoked()
     if observed.delay_ms:
         missing -= may_wait(scene)
     again = missing & _without_excuse_before(scene)
@@ -172,14 +168,14 @@ def may_wait(scene: Scene) -> frozenset[ConnectorOrTask]:
         return scene.possibly
     taken = frozenset(job for view in last.views.values() for job in view.revoked & view.held)
     # What somebody held was given out, even where compaction has left no record of it from before.
-    return (scene.configured_before | scene.hidden_before | in_hands(last)) - taken
+    return (scene.configured_before | scene.hidden_before | last.in_hands()) - taken
 
 
 def _without_excuse_before(scene: Scene) -> frozenset[ConnectorOrTask]:
     last = scene.last
     if last is None or scene.gap or last.error or last.delay_ms or scene.configured_before is None:
         return frozenset()
-    return scene.configured_before - in_hands(last) - last.revoked()
+    return scene.configured_before - last.in_hands() - last.revoked()
 
 
 def held_but_deleted(scene: Scene) -> Iterator[Finding]:
@@ -203,16 +199,8 @@ def _remembered(scene: Scene) -> frozenset[ConnectorOrTask]:
     leader = now.leader or ""
     if last is None or scene.gap or last.error or last.leader != leader or last.protocol not in COOPERATIVE:
         return frozenset()
-    before, view = last.views.get(leader), now.views.get(leader)
-    if before is None or view is None or not _shows(view, before, last):
-        return frozenset()
-    return in_hands(last)
-
-
-def _shows(view: WorkerView, before: WorkerView, last: Observed) -> bool:
-    given = (last.leader, last.config_offset, last.error, last.delay_ms)
-    unlike_earlier = (before.shown, before.held) != (view.shown, view.held)
-    return view.shown == given and view.held == before.holds and unlike_earlier
+    view = now.leading
+    return last.in_hands() if view is not None and last.shown_by(view) else frozenset()
 
 
 def assigned_and_revoked(scene: Scene) -> Iterator[Finding]:
@@ -239,7 +227,7 @@ def revoked_not_held(scene: Scene) -> Iterator[Finding]:
     for member_id, view in sorted(scene.observed.views.items()):
         stray = view.revoked - view.held
         if last.delay_ms:
-            stray &= in_hands(last)
+            stray &= last.in_hands()
         if stray:
             worker = scene.worker(member_id)
             message = f"{worker} must stop what it does not hold: {names(stray)}"
@@ -263,9 +251,9 @@ def lopsided(
 ) -> Iterator[Finding]:
     """Where these members' loads differ by more than one although nothing is pending; `jobs` None counts all."""
     observed = scene.observed
-    pending = observed.delay_ms or observed.revoked() or in_hands(observed) - scene.surely
+    pending = observed.delay_ms or observed.revoked() or observed.in_hands() - scene.surely
     # A job in nobody's hands unbalances the rest, and has a law of its own.
-    left_lying = (scene.surely if jobs is None else jobs) - in_hands(observed)
+    left_lying = (scene.surely if jobs is None else jobs) - observed.in_hands()
     if pending or left_lying or len(views) < 2:
         return
     for kind in ("connector", "task"):

@@ -37,7 +37,6 @@ from rebalance_monitor.streaming.core.connect.rules.context import RuleCheck, Sc
 from rebalance_monitor.streaming.core.connect.rules.record import (
     CONFIGURED,
     found,
-    in_hands,
     lopsided,
     may_wait,
     names,
@@ -158,7 +157,7 @@ def static_unassigned(scene: Scene) -> Iterator[Finding]:
     two = enforced(scene)
     if two is None:
         return
-    missing = two.static_jobs - in_hands(scene.observed) - scene.observed.revoked()
+    missing = two.static_jobs - scene.observed.in_hands() - scene.observed.revoked()
     single = frozenset(job for job in missing if len(two.intent.listers(job)) == 1)
     for rule, jobs, who in (
         (STATIC_UNASSIGNED, single, "the worker that declares them is"),
@@ -174,7 +173,7 @@ def wildcard_unassigned(scene: Scene) -> Iterator[Finding]:
     two = enforced(scene)
     if two is None:
         return
-    missing = two.wildcard_jobs - in_hands(scene.observed) - scene.observed.revoked()
+    missing = two.wildcard_jobs - scene.observed.in_hands() - scene.observed.revoked()
     if scene.observed.delay_ms:
         missing -= may_wait(scene)
     if two.wildcard and scene.gap == 0:  # what the round before took away and this one forgot is K15's matter
@@ -294,7 +293,7 @@ def no_wildcard_worker(scene: Scene) -> Iterator[Finding]:
     two = enforced(scene)
     if two is None or two.wildcard or not two.wildcard_jobs:
         return
-    jobs = two.wildcard_jobs - in_hands(scene.observed) or two.wildcard_jobs
+    jobs = two.wildcard_jobs - scene.observed.in_hands() or two.wildcard_jobs
     later = "they stay without a holder until a worker without declarations joins"
     message = f"every worker declares connectors or tasks, and nobody declares {names(jobs)}; {later}"
     yield found(scene, NO_WILDCARD_WORKER, (Subject("group", scene.group),), message)

@@ -17,7 +17,6 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Subject
 
 CLOCK_SLACK_MS = 1_000
-DEFAULT_MAX_DELAY_MS = 300_000
 FIRST_BACKOFF_MS = 40
 
 
@@ -31,7 +30,7 @@ def is_backoff(delay_ms: int, max_delay_ms: int | None) -> bool:
 
 def waiting_jobs(observed: Observed, configured: frozenset[ConnectorOrTask]) -> frozenset[ConnectorOrTask]:
     """Configured jobs in nobody's hands that were not taken from anybody in this round."""
-    return configured - frozenset(job for view in observed.views.values() for job in view.holds) - observed.revoked()
+    return configured - observed.in_hands() - observed.revoked()
 
 
 def window_of(scene: Scene) -> Window | None:
@@ -49,11 +48,10 @@ def window_of(scene: Scene) -> Window | None:
         kind = WindowKind.BACKOFF
     else:
         kind = WindowKind.WASTED
-    state_ms = now.state_ms if now.state_ms > 0 else now.at_ms
     return Window(
         kind=kind,
         leader=now.leader or "",
-        earliest_end_ms=min(state_ms, now.at_ms) + now.delay_ms,
+        earliest_end_ms=min(now.formed_ms, now.at_ms) + now.delay_ms,
         latest_end_ms=now.at_ms + now.delay_ms,
         waiting=waiting,
     )
@@ -76,8 +74,7 @@ def _continues(scene: Scene) -> bool:
     before, now = _running(scene), scene.observed
     if before is None:
         return False
-    state_ms = now.state_ms if now.state_ms > 0 else now.at_ms
-    earliest_ms, latest_ms = state_ms + now.delay_ms, now.at_ms + now.delay_ms
+    earliest_ms, latest_ms = now.formed_ms + now.delay_ms, now.at_ms + now.delay_ms
     return earliest_ms <= before.latest_end_ms + CLOCK_SLACK_MS and latest_ms >= before.earliest_end_ms - CLOCK_SLACK_MS
 
 
@@ -114,8 +111,8 @@ def window_cut_short(scene: Scene) -> Iterator[Finding]:
     before, now = _running(scene), scene.observed
     if before is None or before.kind is not WindowKind.LOSS or not _kept_memory(scene):
         return
-    placed = {job for view in now.views.values() for job in view.assigned} & before.waiting
-    returned = {job for view in now.views.values() for job in view.held} & before.waiting
+    placed = now.assigned() & before.waiting
+    returned = now.reported() & before.waiting
     if not placed or returned or (scene.configured is not None and before.waiting - scene.configured):
         return
     placed -= frozenset().union(*declared_by(scene.body).values())  # a static job goes at once to whoever declares it
@@ -130,12 +127,8 @@ def _kept_memory(scene: Scene) -> bool:
     """Whether the leader's allocation shows that its process completed the record before: else its memory is void."""
     if scene.last is None or scene.gap:
         return False
-    leader = scene.observed.leader or ""
-    now, before = scene.observed.views.get(leader), scene.last.views.get(leader)
-    if now is None or before is None or now.shown is None:
-        return False
-    given = (scene.last.leader, scene.last.config_offset, scene.last.error, scene.last.delay_ms)
-    return now.shown == given and now.held == before.holds
+    now, before = scene.observed.leading, scene.last.views.get(scene.observed.leader or "")
+    return now is not None and before is not None and (now.shown, now.held) == (scene.last.header, before.holds)
 
 
 COOPERATIVE_STEP = frozenset({Need.NO_ERROR, Need.CONFIG, Need.READABLE})

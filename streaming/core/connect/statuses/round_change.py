@@ -116,7 +116,7 @@ def step_of(
         incarnation=envelope.incarnation,
         generation=now.generation,
         at_ms=now.at_ms,
-        state_ms=now.state_ms if now.state_ms > 0 else now.at_ms,
+        state_ms=now.formed_ms,
         over=not now.views,
         unseen=unseen,
         error=now.error,
