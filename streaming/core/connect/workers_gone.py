@@ -12,11 +12,10 @@ A group that the monitor first sees Empty, or that became Empty in history, is t
 Connectors that rest (target state PAUSED or STOPPED) or that were deleted need no worker: connect.md part 7.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
-from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted
-from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory, TargetEntry
+from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, apply
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import longest_delay_ms
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.state import ConnectState, Emptied
@@ -36,25 +35,15 @@ SHOWN = 3
 """Connectors that the message names before it only counts them."""
 
 
-def to_run(history: ConfigHistory, from_ms: int) -> Iterator[tuple[int, frozenset[str]]]:
+def to_run(history: ConfigHistory, from_ms: int) -> Iterator[tuple[int, Set[str]]]:
     """Which connectors should run: at `from_ms`, then after each later change (time in ms, never descending)."""
-    configured, resting = set(history.base.counts), set(history.resting)
-    at_ms = from_ms
-    entries: list[ConfigEntry | TargetEntry] = [*history.entries, *history.targets]
-    for entry in sorted(entries, key=lambda one: one.offset):
+    state, at_ms = history.base, from_ms
+    for entry in history.entries:
         if entry.at_ms > at_ms:
-            yield at_ms, frozenset(configured - resting)
+            yield at_ms, state.counts.keys() - state.resting
             at_ms = entry.at_ms
-        match entry:
-            case TargetEntry(name=name, resting=rests):
-                (resting.add if rests else resting.discard)(name)
-            case ConfigEntry(record=ConnectorConfigured(name=name)):
-                configured.add(name)
-            case ConfigEntry(record=ConnectorDeleted(name=name)):
-                configured.discard(name)
-            case _:
-                pass
-    yield at_ms, frozenset(configured - resting)
+        state = apply(state, entry.record)
+    yield at_ms, state.counts.keys() - state.resting
 
 
 def emptied(view: GroupView, state: ConnectState, source: Source, moment: Moment) -> tuple[ConnectState, bool]:
@@ -129,11 +118,11 @@ def due_ms(view: GroupView, state: ConnectState) -> int | None:
     return next(_opens(changes, _patience_ms(view, gone)), None)
 
 
-def _over(changes: list[tuple[int, frozenset[str]]], opened_ms: int) -> Iterator[tuple[int, frozenset[str]]]:
+def _over(changes: list[tuple[int, Set[str]]], opened_ms: int) -> Iterator[tuple[int, Set[str]]]:
     return ((at, names) for at, names in changes if not names and at >= opened_ms)
 
 
-def _opens(changes: list[tuple[int, frozenset[str]]], patience_ms: int) -> Iterator[int]:
+def _opens(changes: list[tuple[int, Set[str]]], patience_ms: int) -> Iterator[int]:
     since: int | None = None
     for at, names in changes:
         if since is not None and at >= since + patience_ms:

@@ -12,7 +12,7 @@ What a set of declarations leads to (CONNECT-P1 to P5) breaks no law, and each m
 are ours. Elsewhere than under `static` the leader, who never heard of the declarations, goes on as if there were none.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.connect.intent import Intent
@@ -86,32 +86,23 @@ def sides(scene: Scene) -> StaticSides | None:
     )
 
 
-def static_on_wildcard(scene: Scene) -> Iterator[Finding]:
+def static_on_wildcard(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S1: what a present worker declares is never in the hands of one that declares nothing."""
-    two = sides(scene)
-    if two is None:
-        return
     for member_id, view in sorted(two.wildcard.items()):
         yield from _misplaced(
             scene, two, STATIC_ON_WILDCARD, member_id, view.holds & two.static_jobs, "which declares nothing"
         )
 
 
-def static_on_other(scene: Scene) -> Iterator[Finding]:
+def static_on_other(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S2: a static worker has no static job but those it declares."""
-    two = sides(scene)
-    if two is None:
-        return
     for member_id, view in sorted(two.static.items()):
         jobs = (view.holds & two.static_jobs) - two.intent.lists[member_id]
         yield from _misplaced(scene, two, STATIC_ON_OTHER, member_id, jobs, "which declares others")
 
 
-def wildcard_on_static(scene: Scene) -> Iterator[Finding]:
+def wildcard_on_static(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S3: a static worker has no wildcard job. One that declares only missing jobs is S8's matter."""
-    two = enforced(scene)
-    if two is None:
-        return
     for member_id, view in sorted(two.static.items()):
         if not two.idle_by_design(scene, member_id):
             jobs = view.holds & two.wildcard_jobs
@@ -138,11 +129,8 @@ def _misplaced(
             yield found(scene, rule, subjects, message, Severity.INFO)
 
 
-def not_taken_away(scene: Scene) -> Iterator[Finding]:
+def not_taken_away(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S4: a misplaced job is revoked in the same round, even while a delay runs."""
-    two = enforced(scene)
-    if two is None:
-        return
     for member_id, view in sorted(scene.observed.views.items()):
         allowed = two.intent.lists.get(member_id, two.wildcard_jobs)
         left = ((view.held & scene.surely) - allowed) - view.revoked
@@ -152,11 +140,8 @@ def not_taken_away(scene: Scene) -> Iterator[Finding]:
             yield found(scene, NOT_TAKEN_AWAY, (*subjects_of(left), *scene.subjects([member_id])), message)
 
 
-def static_unassigned(scene: Scene) -> Iterator[Finding]:
+def static_unassigned(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S5 (one lister) and S10 (several): a static job is in a lister's hands at once, without any delay."""
-    two = enforced(scene)
-    if two is None:
-        return
     missing = two.static_jobs - scene.observed.in_hands() - scene.observed.revoked()
     single = frozenset(job for job in missing if len(two.intent.listers(job)) == 1)
     for rule, jobs, who in (
@@ -168,11 +153,8 @@ def static_unassigned(scene: Scene) -> Iterator[Finding]:
             yield found(scene, rule, subjects_of(jobs), message)
 
 
-def wildcard_unassigned(scene: Scene) -> Iterator[Finding]:
+def wildcard_unassigned(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S6: a wildcard job waits only for its revocation or the delay; without wildcard workers it has to."""
-    two = enforced(scene)
-    if two is None:
-        return
     missing = two.wildcard_jobs - scene.observed.in_hands() - scene.observed.revoked()
     if scene.observed.delay_ms:
         missing -= may_wait(scene)
@@ -191,18 +173,13 @@ def wildcard_unassigned(scene: Scene) -> Iterator[Finding]:
         yield found(scene, WILDCARD_UNASSIGNED, subjects_of(missing), message, Severity.INFO)
 
 
-def static_imbalance(scene: Scene) -> Iterator[Finding]:
+def static_imbalance(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S7: in a calm generation the wildcard jobs are spread within one over the wildcard workers."""
-    two = enforced(scene)
-    if two is not None:
-        yield from lopsided(scene, two.wildcard, STATIC_IMBALANCE, two.wildcard_jobs)
+    yield from lopsided(scene, two.wildcard, STATIC_IMBALANCE, two.wildcard_jobs)
 
 
-def missing_job_has_effect(scene: Scene) -> Iterator[Finding]:
+def missing_job_has_effect(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S8: whoever declares only jobs that do not exist is a static worker all the same, and idles."""
-    two = enforced(scene)
-    if two is None:
-        return
     for member_id, view in sorted(two.static.items()):
         held = view.holds & scene.surely
         if two.idle_by_design(scene, member_id) and held:
@@ -242,11 +219,8 @@ def static_worker_idle(scene: Scene) -> Iterator[Finding]:
             yield found(scene, STATIC_WORKER_IDLE, scene.subjects([member_id]), message)
 
 
-def single_lister(scene: Scene) -> Iterator[Finding]:
+def single_lister(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-P3: only one worker declares the job."""
-    two = sides(scene)
-    if two is None:
-        return
     alone: dict[str, set[ConnectorOrTask]] = {}
     for job in two.static_jobs:
         listers = two.intent.listers(job)
@@ -288,10 +262,9 @@ def listers_away(scene: Scene) -> Iterator[Finding]:
             yield found(scene, LISTERS_AWAY, (*subjects_of(jobs), *scene.subjects([member_id])), message)
 
 
-def no_wildcard_worker(scene: Scene) -> Iterator[Finding]:
+def no_wildcard_worker(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-P5: some jobs are declared by nobody, and every worker has declarations."""
-    two = enforced(scene)
-    if two is None or two.wildcard or not two.wildcard_jobs:
+    if two.wildcard or not two.wildcard_jobs:
         return
     jobs = two.wildcard_jobs - scene.observed.in_hands() or two.wildcard_jobs
     later = "they stay without a holder until a worker without declarations joins"
@@ -299,21 +272,33 @@ def no_wildcard_worker(scene: Scene) -> Iterator[Finding]:
     yield found(scene, NO_WILDCARD_WORKER, (Subject("group", scene.group),), message)
 
 
+def _where(
+    known: Callable[[Scene], StaticSides | None], law: Callable[[Scene, StaticSides], Iterator[Finding]]
+) -> Callable[[Scene], Iterator[Finding]]:
+    """The law, asked where there are such sides."""
+
+    def broken(scene: Scene) -> Iterator[Finding]:
+        two = known(scene)
+        return iter(()) if two is None else law(scene, two)
+
+    return broken
+
+
 LAWS = tuple(
     RuleCheck(rules=rules, needs=CONFIGURED, broken=broken)
     for rules, broken in (
-        ((STATIC_ON_WILDCARD,), static_on_wildcard),
-        ((STATIC_ON_OTHER,), static_on_other),
-        ((WILDCARD_ON_STATIC,), wildcard_on_static),
-        ((NOT_TAKEN_AWAY,), not_taken_away),
-        ((STATIC_UNASSIGNED, LISTED_UNASSIGNED), static_unassigned),
-        ((WILDCARD_UNASSIGNED,), wildcard_unassigned),
-        ((STATIC_IMBALANCE,), static_imbalance),
-        ((MISSING_JOB_HAS_EFFECT,), missing_job_has_effect),
+        ((STATIC_ON_WILDCARD,), _where(sides, static_on_wildcard)),
+        ((STATIC_ON_OTHER,), _where(sides, static_on_other)),
+        ((WILDCARD_ON_STATIC,), _where(enforced, wildcard_on_static)),
+        ((NOT_TAKEN_AWAY,), _where(enforced, not_taken_away)),
+        ((STATIC_UNASSIGNED, LISTED_UNASSIGNED), _where(enforced, static_unassigned)),
+        ((WILDCARD_UNASSIGNED,), _where(enforced, wildcard_unassigned)),
+        ((STATIC_IMBALANCE,), _where(enforced, static_imbalance)),
+        ((MISSING_JOB_HAS_EFFECT,), _where(enforced, missing_job_has_effect)),
         ((DECLARED_JOB_MISSING,), declared_task_missing),
         ((STATIC_WORKER_IDLE,), static_worker_idle),
-        ((SINGLE_LISTER,), single_lister),
+        ((SINGLE_LISTER,), _where(sides, single_lister)),
         ((LISTERS_AWAY,), listers_away),
-        ((NO_WILDCARD_WORKER,), no_wildcard_worker),
+        ((NO_WILDCARD_WORKER,), _where(enforced, no_wildcard_worker)),
     )
 )
