@@ -202,14 +202,6 @@ def _with_returns(
     return tuple(found.values())
 
 
-def _url(worker: str) -> str | None:
-    return worker
-
-
-def _host(worker: str) -> str | None:
-    return worker.rpartition(":")[0]
-
-
 def _pattern(worker: str) -> str | None:
     """A host name without its numbers and without the random ending of a pod; None for addresses and plain names."""
     host = worker.rpartition(":")[0]
@@ -219,7 +211,11 @@ def _pattern(worker: str) -> str | None:
     return pattern if pattern != host else None
 
 
-_LIKENESS: Mapping[str, Callable[[str], str | None]] = {"url": _url, "host": _host, "pattern": _pattern}
+_LIKENESS: Mapping[str, Callable[[str], str | None]] = {
+    "url": lambda worker: worker,
+    "host": lambda worker: worker.rpartition(":")[0],
+    "pattern": _pattern,
+}
 """What a worker that came back has in common with the lost one, the surest first."""
 
 

@@ -164,12 +164,9 @@ def _findings(state: ConnectState, last: Observed, since_ms: int) -> Iterator[Fi
     ):
         if keys:
             subjects = tuple(sorted(map(subject_of, keys)))
-            message = f"{_count(len(keys))} without holder since {utc(since_ms)}, {why}"
+            jobs = "connector or task" if len(keys) == 1 else "connectors and tasks"
+            message = f"{len(keys)} configured {jobs} without holder since {utc(since_ms)}, {why}"
             yield finding_of(UNASSIGNED_TOO_LONG, subjects, message, (Evidence(source=last.source),))
-
-
-def _count(jobs: int) -> str:
-    return "1 configured connector or task" if jobs == 1 else f"{jobs} configured connectors and tasks"
 
 
 def _nobody(state: ConnectState, last: Observed, keys: Collection[str]) -> str:

@@ -5,7 +5,7 @@ until it leaves; then the worker that joined first leads. Each process has a lea
 process. Time moves only where a delay is waited for or a worker is away.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -111,8 +111,10 @@ class Cluster:
 
     def rebalance(self) -> None:
         """One round, and those that follow at once because somebody had to stop something."""
-        for _ in self._rounds():
-            pass
+        for _ in range(MOST_ROUNDS):
+            result = self.round()
+            if result.error or not any(share.revoked for share in result.shares.values()):
+                return
 
     def wait(self, for_ms: int) -> None:
         """Time goes on; a delay that ends causes the rebalance that it was announced for."""
@@ -141,13 +143,6 @@ class Cluster:
         for job in self.unheld():
             self.waited_ms[job] = self.waited_ms.get(job, 0) + for_ms
         self.now_ms += for_ms
-
-    def _rounds(self) -> Iterator[ConnectResult]:
-        for _ in range(MOST_ROUNDS):
-            result = self.round()
-            yield result
-            if result.error or not any(share.revoked for share in result.shares.values()):
-                return
 
     def round(self) -> ConnectResult:
         """One generation."""
@@ -204,7 +199,8 @@ def play(move: WorkerMove, cluster: Cluster, named: str, *, declares: Jobs | Non
         case WorkerMove.RESTART_NAMED:
             cluster.restart(named, RESTART_MS)
         case WorkerMove.RESTART_ANOTHER:
-            cluster.restart(_another(cluster, named), RESTART_MS)
+            others = (name for name in cluster.workers if name not in (cluster.leader, named))
+            cluster.restart(next(others, cluster.leader), RESTART_MS)
         case WorkerMove.KEEP_NAMED_AWAY:
             cluster.restart(named, cluster.max_delay_ms + RESTART_MS)
         case WorkerMove.STOP_NAMED:
@@ -220,9 +216,3 @@ def play(move: WorkerMove, cluster: Cluster, named: str, *, declares: Jobs | Non
         case _:
             assert_never(move)
     cluster.settle()
-
-
-def _another(cluster: Cluster, named: str) -> str:
-    """A worker that neither leads nor is named, if there is one."""
-    others = [name for name in cluster.workers if name not in (cluster.leader, named)]
-    return others[0] if others else cluster.leader

@@ -76,23 +76,28 @@ def answered_as(case: Case | None, protocol: str, lists: Mapping[str, frozenset[
     return any(equal_bytes(case, replace(run.result, version=version)) for run in runs_of(case, (round_,), tries))
 
 
-def same_sets(body: GroupGeneration, result: ConnectResult) -> bool:
-    """Whether every member's bytes are these but for the order of jobs inside the arrays."""
+def _beside(body: GroupGeneration, result: ConnectResult) -> list[tuple[MemberRow, ConnectAssignment, MemberShare]]:
+    """Each member with what it was given and what it should have been; none where somebody's cannot be read or has
+    another header."""
+    found = []
     for member in body.members:
         share, given = result.shares.get(member.member_id), member.assignment
-        if share is None or not isinstance(given, ConnectAssignment):
-            return False
-        if _header(given) != _header(result):
-            return False
-        if _counted(given.connectors, given.tasks) != _counted(share.assigned.connectors, share.assigned.tasks):
-            return False
-        if _counted(given.revoked_connectors, given.revoked_tasks) != _counted(
-            share.revoked.connectors, share.revoked.tasks
-        ):
-            return False
-        if not _nothing_else(member, given):
-            return False
-    return True
+        if share is None or not isinstance(given, ConnectAssignment) or _header(given) != _header(result):
+            return []
+        found.append((member, given, share))
+    return found
+
+
+def same_sets(body: GroupGeneration, result: ConnectResult) -> bool:
+    """Whether every member's bytes are these but for the order of jobs inside the arrays."""
+    both = _beside(body, result)
+    return bool(both) and all(
+        _counted(given.connectors, given.tasks) == _counted(share.assigned.connectors, share.assigned.tasks)
+        and _counted(given.revoked_connectors, given.revoked_tasks)
+        == _counted(share.revoked.connectors, share.revoked.tasks)
+        and _nothing_else(member, given)
+        for member, given, share in both
+    )
 
 
 def same_but_for_names(body: GroupGeneration, result: ConnectResult) -> bool:
@@ -129,10 +134,8 @@ def same_but_for_choice(
         return False
     placed: list[ConnectorOrTask] = []
     wanted: list[ConnectorOrTask] = []
-    for member in body.members:
-        share, given = result.shares.get(member.member_id), member.assignment
-        if share is None or not isinstance(given, ConnectAssignment) or _header(given) != _header(result):
-            return False
+    both = _beside(body, result)
+    for member, given, share in both:
         got: set[ConnectorOrTask] = {*given.connectors, *given.tasks}
         due: set[ConnectorOrTask] = {*share.assigned.connectors, *share.assigned.tasks}
         if got - open_ != due - open_ or not got & open_ <= lists.get(member.member_id, frozenset()):
@@ -143,7 +146,7 @@ def same_but_for_choice(
             return False
         placed += got & open_
         wanted += due & open_
-    return Counter(placed) == Counter(wanted)
+    return bool(both) and Counter(placed) == Counter(wanted)
 
 
 def _nothing_else(member: MemberRow, given: ConnectAssignment) -> bool:

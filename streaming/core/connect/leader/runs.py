@@ -21,6 +21,7 @@ from rebalance_monitor.assignors.connect.round import CannotAssign
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.observed import Observed
 
 CLOCK_SLACK_MS = 1_000
 NOT_KNOWN_MS = 2**31 - 1
@@ -135,6 +136,11 @@ def _last_completed(case: Case, memory: LeaderMemory, *, both: bool) -> tuple[in
     return (kept if completed == led else cleared,)
 
 
+def by_timer(now: Observed, last: Observed) -> bool:
+    """Whether nothing but the end of a delay can have asked for the round."""
+    return now.views.keys() == last.views.keys() and now.config_offset == last.config_offset
+
+
 def _clock_readings(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
     """The leader's clock lies between the end of the join phase and the record; a running delay pins it."""
     at_ms = case.observed.at_ms
@@ -162,8 +168,7 @@ def _readings_apart(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
     if memory.scheduled_ms <= 0 or last is None:
         return ()
     if not now.delay_ms:
-        by_timer = now.views.keys() == last.views.keys() and now.config_offset == last.config_offset
         told = case.hidden_ms > 0 and memory.scheduled_ms <= now.at_ms + case.hidden_ms + SKEW_MS
-        return (memory.scheduled_ms,) if by_timer or told or now.at_ms < last.at_ms else ()
+        return (memory.scheduled_ms,) if by_timer(now, last) or told or now.at_ms < last.at_ms else ()
     gone_ms = memory.delay_ms - now.delay_ms
     return (memory.scheduled_ms - now.delay_ms,) if gone_ms > 0 else ()

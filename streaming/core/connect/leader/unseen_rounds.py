@@ -32,7 +32,7 @@ from rebalance_monitor.streaming.core.connect.configured import configured_at, j
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delays
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
-from rebalance_monitor.streaming.core.connect.leader.runs import CLOCK_SLACK_MS
+from rebalance_monitor.streaming.core.connect.leader.runs import CLOCK_SLACK_MS, by_timer
 from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.window import is_backoff, waiting_jobs
 
@@ -183,8 +183,8 @@ def _after_seen(case: Case, last: Observed, free: Freedom) -> Freedom:
     """The round before was seen. If this process led it, the record tells nearly all that it remembers."""
     if last.leader != case.body.leader or last.blind or last.error or case.carried.astray:
         return free
-    if _another_rule(case, last):
-        return free
+    if last.protocol != case.body.protocol or last.protocol == STATIC:
+        return free  # it tells nothing of this kind of memory, or jobs may lie because nobody may run them
     before = configured_at(case.history, last)
     if before is None or hides_delays(case.carried, lying=bool(waiting_jobs(last, before))):
         return free
@@ -197,7 +197,7 @@ def _after_seen(case: Case, last: Observed, free: Freedom) -> Freedom:
         if last.delay_ms
         else (0, 0)
     )
-    if _by_timer(case.observed, last):  # the coordinator's clock may have moved
+    if by_timer(case.observed, last):  # the coordinator's clock may have moved
         ends = (0, ends[1])
     known = LeftBehind(
         members=frozenset(last.views),
@@ -213,11 +213,6 @@ def _after_seen(case: Case, last: Observed, free: Freedom) -> Freedom:
     )
 
 
-def _by_timer(now: Observed, last: Observed) -> bool:
-    """Whether nothing but the end of a delay can have asked for the round."""
-    return now.views.keys() == last.views.keys() and now.config_offset == last.config_offset
-
-
 def _stated_again(last: Observed) -> bool:
     """Whether the leader had stated this config offset a generation ago: then it has applied all records below it."""
     view, offset = last.leading, last.config_offset
@@ -225,11 +220,6 @@ def _stated_again(last: Observed) -> bool:
         return False
     leader, stated, _, _ = view.shown
     return leader == view.member_id and stated >= offset
-
-
-def _another_rule(case: Case, last: Observed) -> bool:
-    """Whether the record before tells nothing of this kind of memory, or jobs may lie because nobody may run them."""
-    return last.protocol != case.body.protocol or last.protocol == STATIC
 
 
 def _keeps(member_id: str, last: Observed, now: Observed) -> bool:

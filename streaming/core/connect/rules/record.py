@@ -256,6 +256,7 @@ def lopsided(
     left_lying = (scene.surely if jobs is None else jobs) - observed.in_hands()
     if pending or left_lying or len(views) < 2:
         return
+    by_design = f"; this is what the leader's algorithm ({' or '.join(scene.eras)}) does" if scene.explained else ""
     for kind in ("connector", "task"):
         loads = {
             observed.subject_of(member_id): sum(
@@ -269,16 +270,11 @@ def lopsided(
                 rule,
                 (most, least),
                 f"{most.id} holds {loads[most]} {kind}s and {least.id} holds {loads[least]}, with nothing "
-                f"pending{_by_design(scene)}",
+                f"pending{by_design}",
                 (*scene.evidence, Evidence(text=_spread(loads, kind))),
                 severity=Severity.INFO if scene.explained else None,
                 next_step=_own_step(scene, most),
             )
-
-
-def _by_design(scene: Scene) -> str:
-    """Where the answer is a right one, people are told that it is."""
-    return f"; this is what the leader's algorithm ({' or '.join(scene.eras)}) does" if scene.explained else ""
 
 
 def _own_step(scene: Scene, most: Subject) -> str:

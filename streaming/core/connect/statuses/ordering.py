@@ -207,7 +207,8 @@ class _Teller:
         self.fire(event.at_ms - 1)
         self.now.outputs.append(Passed(event.at_ms - 1))
         self.now.historic = event.historic
-        self.passed_ms = max(self.passed_ms, self._surely_ms(event))
+        sure_ms = event.at_ms if isinstance(event, RecordStep) else self.now.offsets.earliest_ms(event)
+        self.passed_ms = max(self.passed_ms, sure_ms or 0)
         if isinstance(event, RecordStep):
             self._step(event)
         else:
@@ -226,9 +227,6 @@ class _Teller:
             self.laws.fire(self.now, next_ms)
             self.now.outputs.append(ReachedTime(next_ms))
         self._low_ms = next_ms
-
-    def _surely_ms(self, event: Sighting | RecordStep) -> int:
-        return event.at_ms if isinstance(event, RecordStep) else self.now.offsets.earliest_ms(event) or 0
 
     def _step(self, step: RecordStep) -> None:
         now, group = self.now, self.now.group
