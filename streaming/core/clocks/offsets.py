@@ -1,11 +1,18 @@
 """How far one clock is ahead of another, as an interval."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 
 QUICK_MS = SKEW_MS
 """A worker's fastest start follows the record that asks for it within this time."""
+
+
+def of_known(choose: Callable[[Iterable[int]], int], *times_ms: int | None) -> int | None:
+    """The least or the greatest of those that are known; None where none is."""
+    known_ms = [one for one in times_ms if one is not None]
+    return choose(known_ms) if known_ms else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +48,8 @@ class ClockOffset:
         """How much later than told a status may have been written at most."""
         if self.high_ms is None or self.slow_ms is not None:
             return None
-        lows = [one for one in (self.low_ms, self.quick_ms) if one is not None]
-        return self.best_ms - max(lows) if lows else None
+        low_ms = of_known(max, self.low_ms, self.quick_ms)
+        return None if low_ms is None else self.best_ms - low_ms
 
     @property
     def quick_ms(self) -> int | None:
@@ -53,17 +60,14 @@ class ClockOffset:
         """Whether the clock may have stayed as it was: some offset lies in both intervals, and quick is quick."""
         if self.quick_ms is not None and other.high_ms is not None and other.high_ms < self.quick_ms:
             return False
-        lows = [one.low_ms for one in (self, other) if one.low_ms is not None]
-        highs = [one.high_ms for one in (self, other) if one.high_ms is not None]
-        return not lows or not highs or max(lows) <= min(highs)
+        low_ms, high_ms = of_known(max, self.low_ms, other.low_ms), of_known(min, self.high_ms, other.high_ms)
+        return low_ms is None or high_ms is None or low_ms <= high_ms
 
     def narrowed(self, other: "ClockOffset") -> "ClockOffset":
         """What both say; the other alone, where the clock has been set since."""
         if not self.allows(other):
             return other
-        lows = [one.low_ms for one in (self, other) if one.low_ms is not None]
-        highs = [one.high_ms for one in (self, other) if one.high_ms is not None]
-        high_ms = min(highs, default=None)
+        high_ms = of_known(min, self.high_ms, other.high_ms)
         starts = sorted(one.start_ms for one in (self, other) if one.start_ms is not None)
         start_ms = starts[0] if starts else None
         again = len(starts) > 1 and starts[1] <= starts[0] + QUICK_MS and self.generation != other.generation
@@ -71,7 +75,7 @@ class ClockOffset:
         if start_ms is not None and high_ms is not None and high_ms < start_ms - QUICK_MS:
             start_ms, quick = None, False  # that start took its time
         return ClockOffset(
-            low_ms=max(lows, default=None),
+            low_ms=of_known(max, self.low_ms, other.low_ms),
             high_ms=high_ms,
             generation=max(self.generation, other.generation),
             start_ms=start_ms,

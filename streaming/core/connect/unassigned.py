@@ -133,10 +133,15 @@ def due_ms(view: GroupView, state: ConnectState) -> int | None:
 
 def late(view: GroupView, state: ConnectState, at_ms: int) -> list[Finding]:
     """One finding for each set of jobs that has waited too long at this time and is in no incident yet."""
-    if state.last is None or went_on_unread(view, state):
-        return []
-    times = sorted({since for since in unreported(view, state) if since + state.patience_ms <= at_ms})
-    return [finding for since_ms in times for finding in _findings(state, state.last, since_ms)]
+    return [finding for _, findings in _late(view, state, at_ms) for finding in findings]
+
+
+def _late(view: GroupView, state: ConnectState, at_ms: int) -> Iterator[tuple[int, tuple[Finding, ...]]]:
+    """These findings, and when each set had waited too long."""
+    last = state.last
+    if last is not None and not went_on_unread(view, state):
+        for since_ms in sorted({one for one in unreported(view, state) if one + state.patience_ms <= at_ms}):
+            yield since_ms + state.patience_ms, tuple(_findings(state, last, since_ms))
 
 
 def doubted(view: GroupView, state: ConnectState, idle: WithoutHolder, at_ms: int) -> list[Finding]:
@@ -191,10 +196,6 @@ def went_on_unread(view: GroupView, state: ConnectState) -> bool:
 
 def overdue(view: GroupView, state: ConnectState, now_ms: int, *, historic: bool) -> Iterator[Notice]:
     """A notice for each set of jobs whose patience is over at `now_ms`."""
-    last = state.last
-    if last is None or went_on_unread(view, state):
-        return
-    for since_ms in sorted({one for one in unreported(view, state) if one + state.patience_ms <= now_ms}):
-        due_ms = since_ms + state.patience_ms
-        moment = view.moment(due_ms, generation=last.generation, historic=historic)
-        yield Notice(moment=moment, found=tuple(_findings(state, last, since_ms)))
+    generation = 0 if state.last is None else state.last.generation
+    for due_ms, findings in _late(view, state, now_ms):
+        yield Notice(moment=view.moment(due_ms, generation=generation, historic=historic), found=findings)

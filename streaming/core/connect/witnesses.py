@@ -127,10 +127,8 @@ class Witnesses:
     @classmethod
     def of(cls, stamps: Stamps, rows: Iterable[Row]) -> "Witnesses":
         """Of a group with these rows."""
-        own, records = list(rows), list[Row]()
-        for row in own:
-            if isinstance(row.body, GroupGeneration | GroupDeleted):
-                records.append(row)
+        own = list(rows)
+        records = [row for row in own if isinstance(row.body, GroupGeneration | GroupDeleted)]
         records.sort(key=lambda row: row.offset)
         words = list(_words(records, (row for row in own if row.topic not in stamps.appended)))
         clocks = _clocks(words)

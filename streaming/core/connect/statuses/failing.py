@@ -37,10 +37,16 @@ WELL = frozenset({RUNNING, PAUSED, STOPPED})
 
 @dataclass(frozen=True, slots=True)
 class Restarts:
-    """A task's last status among FAILED, RESTARTING and RUNNING, and when such statuses changed (ms), the newest."""
+    """A task's last status among FAILED, RESTARTING and RUNNING, and when such statuses changed (ms), the newest.
+
+    Of a group that is polled those of one `worker` count, by its clock. `behind_ms`: how far that was behind the
+    monitor's when the newest status was read, 0 where nobody knows.
+    """
 
     state: str
     times_ms: tuple[int, ...]
+    worker: str = ""
+    behind_ms: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
