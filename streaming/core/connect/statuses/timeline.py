@@ -10,7 +10,7 @@ B RUNNING c-0      c-0: ok          what is said from here on counts again
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rebalance_monitor.streaming.core.clocks.offsets import ClockOffset
+from rebalance_monitor.streaming.core.clocks.span import ClockOffset
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.failing import FailingJobs
 from rebalance_monitor.streaming.core.connect.statuses.held_not_running import HeldNotRunning

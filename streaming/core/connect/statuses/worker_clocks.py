@@ -31,7 +31,7 @@ on a worker's own clock counts there. State: one interval for each worker, one t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rebalance_monitor.streaming.core.clocks.offsets import NOT_KNOWN, QUICK_MS, ClockOffset, of_known
+from rebalance_monitor.streaming.core.clocks.span import NOT_KNOWN, QUICK_MS, ClockOffset, of_known
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, Claim, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 
