@@ -284,7 +284,6 @@ def _ends_transaction(record: ConfigRecord | None) -> bool:
 
 
 def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
-    """The state after one more record."""
     match record:
         case ConnectorConfigured(name=name):
             if name in state.counts:

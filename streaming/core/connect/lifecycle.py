@@ -106,7 +106,6 @@ class ConnectLifecycle(Lifecycle, ReadsTopics):
         return topics.written(record)
 
     def topic_record(self, text: str) -> TopicRecord:
-        """A config record or a status. Raises CodecError."""
         return topics.change_of(text)
 
     def open(self, view: GroupView, stored: str | None) -> Session:
@@ -171,7 +170,6 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         return min(at_ms, tick.now_ms - clocks.surely_behind_ms(self.view.envelope))
 
     def _dated(self, at_ms: int) -> None:
-        """A config record of this time."""
         history = self.state.history
         if history.begins_ms is None or history.newest_ms < at_ms:
             begins_ms = at_ms if history.begins_ms is None else history.begins_ms

@@ -41,7 +41,6 @@ class IdleJob:
 
 
 def holders(observed: Observed | None) -> dict[JobKey, tuple[str, ...]]:
-    """Workers per job after a round."""
     found: dict[JobKey, tuple[str, ...]] = {}
     for worker, view in sorted(seats(observed).items()):
         for job in keys(view.holds):
@@ -151,7 +150,6 @@ def _idle(
 
 
 def _spent(idle: Mapping[JobKey, IdleJob], now: Observed, last: Observed) -> Iterator[tuple[str, int]]:
-    """Idle time of tasks since the record before, by cause, in ms."""
     gone_ms = max(now.at_ms - last.at_ms, 0)
     spent = dict.fromkeys(IDLE_CAUSES, 0)
     for job, since in idle.items():

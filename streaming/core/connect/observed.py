@@ -111,7 +111,6 @@ class Observed:
 
     @property
     def readable(self) -> bool:
-        """Whether every member's bytes could be read."""
         return all(view.readable for view in self.views.values())
 
     @property

@@ -86,15 +86,11 @@ def kind_of(settings: ClusterSettings, topic: str) -> TopicKind | None:
 
 @dataclass(frozen=True, slots=True)
 class ConfigChange(TopicRecord):
-    """One record of a Connect config topic."""
-
     record: ConfigRecord
 
 
 @dataclass(frozen=True, slots=True)
 class StatusChange(TopicRecord):
-    """One record of a Connect status topic."""
-
     record: StatusRecord
 
 
@@ -174,12 +170,10 @@ PAYLOADS: Mapping[str, Callable[[bytes], Outcome[Any]]] = {
 
 
 def config_shown(key: bytes | None, value: bytes | None) -> ShownObject:
-    """A record of a config topic."""
     return _reduced(decode_config_record(key, value), value)
 
 
 def status_shown(key: bytes | None, value: bytes | None) -> ShownObject:
-    """A record of a status topic."""
     return _reduced(decode_status_record(key, value), value)
 
 

@@ -141,7 +141,6 @@ class Witnesses(OtherClocks):
 
     @classmethod
     def of(cls, stamps: Stamps, rows: Iterable[Row]) -> "Witnesses":
-        """Of a group with these rows."""
         own = list(rows)
         records = [row for row in own if isinstance(row.body, GroupGeneration | GroupDeleted)]
         records.sort(key=lambda row: row.offset)

@@ -85,7 +85,6 @@ def _since(view: GroupView, state: ConnectState, source: Source, moment: Moment)
 
 
 def open_keys(view: GroupView) -> tuple[PartKey, ...]:
-    """Keys of the rule's open incidents."""
     return tuple(key for key, one in view.open().items() if one.code == ALL_WORKERS_GONE.code)
 
 

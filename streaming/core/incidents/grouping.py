@@ -151,7 +151,6 @@ def _text(subject: Subject) -> str:
 
 
 def by_incident(parts: Mapping[str, Part]) -> dict[str, dict[str, Part]]:
-    """The parts of each incident, by their keys."""
     found: dict[str, dict[str, Part]] = {}
     for key, part in parts.items():
         found.setdefault(part.incident_id, {})[key] = part

@@ -48,7 +48,6 @@ class Worker:
 
     @property
     def runs(self) -> frozenset[ConnectorOrTask]:
-        """What really runs there."""
         return frozenset() if self.frozen else self.jobs | self.stray
 
     def apply(self, share: MemberShare, generation: int, leader: str) -> None:
@@ -79,7 +78,6 @@ class Cluster:
 
     @property
     def configured(self) -> frozenset[ConnectorOrTask]:
-        """Every connector and task that exists."""
         tasks = ((name, number) for name, count in self.connectors.items() for number in range(count))
         return frozenset((*self.connectors, *tasks))
 
@@ -145,7 +143,6 @@ class Cluster:
         self.now_ms += for_ms
 
     def round(self) -> ConnectResult:
-        """One generation."""
         if self.leader not in self.workers:
             self.leader = next(iter(self.workers))
         leading = self.workers[self.leader]

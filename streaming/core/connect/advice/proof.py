@@ -35,7 +35,6 @@ class Effect:
         return self.after < self.before
 
     def text(self) -> str:
-        """In words."""
         said = "does not help" if not self.helps else "helps in part" if self.after else "helps"
         if not self.longest_ms:
             return said
@@ -70,7 +69,6 @@ def effect_of(scenario: Scenario, step: Step, era: Era, max_delay_ms: int) -> Ef
 
 
 def moving_steps(rule: Rule) -> Iterator[Step]:
-    """The steps of a rule that move work."""
     return (step for step in rule.advice if step.kind is StepKind.MOVES)
 
 
@@ -86,7 +84,6 @@ MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogu
 
 
 def rows(rules: Iterable[Rule]) -> Iterator[Played]:
-    """Every step of these rules that moves work, as played."""
     for rule in rules:
         yield from played(rule)
 
@@ -116,7 +113,6 @@ def _shown(eras: list[str]) -> str:
 
 
 def advice_page(rules: Sequence[Rule]) -> str:
-    """The page of the documentation."""
     counts = {kind: sum(step.kind is kind for rule in rules for step in rule.advice) for kind in StepKind}
     declared = ", ".join(f"{kind.value} ({counts[kind]})" for kind in StepKind)
     delays = " and ".join(f"{delay_ms // 1000} s" for delay_ms in DELAYS_MS)

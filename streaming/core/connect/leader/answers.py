@@ -162,7 +162,6 @@ def _nothing_else(member: MemberRow, given: ConnectAssignment) -> bool:
 
 
 def _written(given: ConnectAssignment) -> bytes:
-    """This assignment as a leader writes it."""
     assigned = wire_entries_assigned(given.connectors, given.tasks, JAVA_FROM_19)
     revoked = wire_entries_revoked(given.revoked_connectors, given.revoked_tasks)
     return encode_assignment(given, assigned, revoked)

@@ -93,7 +93,6 @@ def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
 
 
 def all_eras() -> tuple[str, ...]:
-    """Every family, newest first."""
     return tuple(reversed(tuple(ERAS)))
 
 

@@ -50,7 +50,6 @@ class PackedMinds:
 
 
 def pack(hypotheses: Iterable[LeaderHypothesis]) -> PackedMinds:
-    """The short form of these hypotheses."""
     hypotheses = tuple(hypotheses)
     places: dict[LeaderMemory, int] = {}
     minds = tuple((one.era, one.max_delay_ms, places.setdefault(one.memory, len(places))) for one in hypotheses)

@@ -275,8 +275,6 @@ def no_wildcard_worker(scene: Scene, two: StaticSides) -> Iterator[Finding]:
 def _where(
     known: Callable[[Scene], StaticSides | None], law: Callable[[Scene, StaticSides], Iterator[Finding]]
 ) -> Callable[[Scene], Iterator[Finding]]:
-    """The law, asked where there are such sides."""
-
     def broken(scene: Scene) -> Iterator[Finding]:
         two = known(scene)
         return iter(()) if two is None else law(scene, two)

@@ -120,7 +120,6 @@ def connector_key(job: JobKey) -> JobKey:
 
 
 def after(facts: JobFacts, status: Sighting) -> JobFacts:
-    """The facts with one more status of the job."""
     if status.state is None:
         return replace(facts, shown=None, claims=(), ended=None, told_ms=status.at_ms)
     claims, ended = facts.claims, facts.ended

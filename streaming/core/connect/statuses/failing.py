@@ -105,7 +105,6 @@ def live(now: Situation, now_ms: int) -> None:
 
 
 def failed_on(job: JobKey, worker: str) -> tuple[Subject, Subject]:
-    """The subjects of a job that has failed."""
     return (subject_of(job), Subject("worker", worker))
 
 

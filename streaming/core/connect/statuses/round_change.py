@@ -66,7 +66,6 @@ class RecordStep:
 
 
 def keys(jobs: Iterable[ConnectorOrTask]) -> tuple[JobKey, ...]:
-    """Sorted keys of these jobs."""
     return tuple(sorted(map(job_key, jobs)))
 
 

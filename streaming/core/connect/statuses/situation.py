@@ -90,7 +90,6 @@ class ToldGroup:
         self.alive_ms[worker] = max(at_ms, self.alive_ms.get(worker, 0))
 
     def trimmed(self) -> "ToldGroup":
-        """To be remembered."""
         order = sorted(self.alive_ms.items(), key=lambda one: (one[0] in self.members, one[1], one[0]))
         alive_ms = dict(order[-MOST_WORKERS:])
         joined_ms = {worker: at_ms for worker, at_ms in self.joined_ms.items() if worker in alive_ms}
@@ -170,7 +169,6 @@ class Situation:
         return following.at_ms if following is not None and following.unseen and following.at_ms > at_ms else None
 
     def place(self, said: Sighting | Claim) -> Source:
-        """Where the status stands."""
         return Source(self._status_topic, said.partition, said.offset)
 
     def forget(self) -> None:
@@ -194,7 +192,6 @@ class Situation:
         self.touched.clear()
 
     def show(self, job: JobKey, standing: ChangedJob, agreement: str) -> None:
-        """The row of one job."""
         facts, judged = standing.facts, standing.judged
         shown = facts.shown
         expected = facts.expected or (facts.holders[0] if len(facts.holders) == 1 else None)
@@ -231,7 +228,6 @@ class Situation:
         self._note(Notice(moment=self._moment(at_ms), lane=Lane.EVENTS, present=(key,)))
 
     def over(self, keys: Iterable[PartKey], at_ms: int) -> None:
-        """These incidents have ended."""
         ended = tuple(key for key in keys if self.open.pop(key, None) is not None)
         if ended:
             self._note(Notice(moment=self._moment(at_ms), lane=Lane.EVENTS, over=ended))

@@ -59,7 +59,6 @@ class StatusLaws:
         self.failing.stepped(now, step)
 
     def fire(self, now: Situation, now_ms: int) -> None:
-        """Timers that are due."""
         self.twice.fire(now, now_ms)
         self.not_held.fire(now, now_ms)
         self.not_running.fire(now, now_ms)

@@ -43,7 +43,6 @@ Recorded = tuple[tuple[int, int], ...]
 
 
 def nobody(_worker: str, _job: JobKey) -> int | None:
-    """No worker is known to have a job."""
     return None
 
 
@@ -72,7 +71,6 @@ class Offsets:
                 self.known.clear()
 
     def recorded(self) -> Recorded:
-        """The times to be remembered."""
         return tuple(self.recorded_ms.items())[-MOST_RECORDS:]
 
     def of(self, worker: str, generation: int) -> ClockOffset:
@@ -84,7 +82,6 @@ class Offsets:
         return self.known.get(worker, NOT_KNOWN).early_ms
 
     def told_ms(self, status: Sighting) -> int:
-        """When to tell of a status."""
         at_ms = status.at_ms - self.of(status.worker, status.generation).best_ms
         return at_ms if status.read_ms is None or at_ms <= status.read_ms + QUICK_MS else status.read_ms
 
