@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, by_job
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
 from rebalance_monitor.streaming.core.model.effects import DelayWait, Move, OtherDelay, Returned
@@ -41,11 +41,8 @@ class IdleJob:
 
 
 def holders(observed: Observed | None) -> dict[JobKey, tuple[str, ...]]:
-    found: dict[JobKey, tuple[str, ...]] = {}
-    for worker, view in sorted(seats(observed).items()):
-        for job in keys(view.holds):
-            found[job] = (*found.get(job, ()), worker)
-    return found
+    hands = by_job((worker, keys(view.holds)) for worker, view in sorted(seats(observed).items()))
+    return {job: tuple(workers) for job, workers in hands.items()}
 
 
 def moves_of(

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
@@ -17,6 +18,9 @@ LEVELS = (EAGER, "compatible", "sessioned", STATIC)
 
 ConnectorOrTask = str | TopicItem
 """A connector instance (its name) or a task (name, number)."""
+
+
+AnyJob = TypeVar("AnyJob")
 
 
 def job_name(job: ConnectorOrTask) -> str:
@@ -40,6 +44,15 @@ def job_key(job: ConnectorOrTask) -> str:
 def subjects_of(jobs: Iterable[ConnectorOrTask]) -> tuple[Subject, ...]:
     """Sorted subjects of what the arrays of Connect's bytes list."""
     return tuple(sorted(Subject(job_kind(job), job_name(job)) for job in jobs))
+
+
+def by_job(hands: Iterable[tuple[str, Iterable[AnyJob]]]) -> dict[AnyJob, list[str]]:
+    """Who has each job, of those who have these."""
+    found: dict[AnyJob, list[str]] = {}
+    for name, jobs in hands:
+        for job in jobs:
+            found.setdefault(job, []).append(name)
+    return found
 
 
 NO_ADDRESS = "NOTUSED"
@@ -103,11 +116,7 @@ class Observed:
 
     def holders(self) -> dict[ConnectorOrTask, list[str]]:
         """Member ids per job held after the round, of members that can be read."""
-        found: dict[ConnectorOrTask, list[str]] = {}
-        for member_id, view in self.views.items():
-            for job in view.holds if view.readable else ():
-                found.setdefault(job, []).append(member_id)
-        return found
+        return by_job((member_id, view.holds) for member_id, view in self.views.items() if view.readable)
 
     @property
     def readable(self) -> bool:

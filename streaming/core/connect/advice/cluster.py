@@ -186,10 +186,12 @@ RESTART_MS = 30_000
 ADDED = "added"
 
 
-def play(move: WorkerMove, cluster: Cluster, named: str, *, declares: Jobs | None = None) -> None:
-    """Does it, and lets the group come to rest. `named`: the worker that the incident names; `declares`: what the new
-    or corrected worker declares (protocol `static`).
+def play(move: WorkerMove, cluster: Cluster, named: str, *, declares: Jobs | None = None) -> tuple[int, int]:
+    """Does it, and lets the group come to rest: how many connectors and tasks waited for a worker meanwhile, and how
+    long at most (ms). `named`: the worker that the incident names; `declares`: what the new or corrected worker
+    declares (protocol `static`).
     """
+    cluster.waited_ms.clear()
     match move:
         case WorkerMove.RESTART_LEADER:
             cluster.restart(cluster.leader, RESTART_MS)
@@ -213,3 +215,5 @@ def play(move: WorkerMove, cluster: Cluster, named: str, *, declares: Jobs | Non
         case _:
             assert_never(move)
     cluster.settle()
+    waited = [ms for ms in cluster.waited_ms.values() if ms]
+    return len(waited), max(waited, default=0)

@@ -96,13 +96,11 @@ def _imbalance_step(
 def _tried(cluster: Cluster, move: WorkerMove, named: str) -> _Tried | None:
     """What the step does; None where it does not help."""
     before, had = lopsided(cluster), frozenset(cluster.workers[named].held.tasks)
-    cluster.waited_ms.clear()
-    play(move, cluster, named)
-    waited = [ms for ms in cluster.waited_ms.values() if ms]
+    waiting, longest_ms = play(move, cluster, named)
     if lopsided(cluster) >= before:
         return None
     left = had.difference(job for job in cluster.workers[named].jobs if job_kind(job) == "task")
-    return _Tried(len(left), len(waited), max(waited, default=0))
+    return _Tried(len(left), waiting, longest_ms)
 
 
 def _sentence(move: WorkerMove, done: _Tried, leader: str, named: str, tasks: int, max_delay_ms: int) -> str:

@@ -62,10 +62,8 @@ def effect_of(scenario: Scenario, step: Step, era: Era, max_delay_ms: int) -> Ef
         raise ValueError(f"the group of the scenario suffers nothing in era {era.name}, delay {max_delay_ms} ms")
     if step.move is None:
         raise ValueError("only a step that moves work can be played")
-    cluster.waited_ms.clear()
-    play(step.move, cluster, scenario.named, declares=scenario.declares)
-    waited = [ms for ms in cluster.waited_ms.values() if ms]
-    return Effect(before, scenario.harm(cluster), len(waited), max(waited, default=0))
+    waiting, longest_ms = play(step.move, cluster, scenario.named, declares=scenario.declares)
+    return Effect(before, scenario.harm(cluster), waiting, longest_ms)
 
 
 def moving_steps(rule: Rule) -> Iterator[Step]:

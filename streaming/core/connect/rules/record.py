@@ -13,6 +13,7 @@ from rebalance_monitor.streaming.core.connect.observed import (
     ConnectorOrTask,
     Observed,
     WorkerView,
+    by_job,
     job_key,
     job_kind,
     job_name,
@@ -76,11 +77,7 @@ def found_since(
 
 def active(observed: Observed) -> dict[ConnectorOrTask, list[str]]:
     """Member ids per job that they report as theirs, of members that can be read."""
-    holders: dict[ConnectorOrTask, list[str]] = {}
-    for member_id, view in observed.views.items():
-        for job in view.held if view.readable else ():
-            holders.setdefault(job, []).append(member_id)
-    return holders
+    return by_job((member_id, view.held) for member_id, view in observed.views.items() if view.readable)
 
 
 def duplicate_hold(scene: Scene) -> Iterator[Finding]:
@@ -205,10 +202,7 @@ def _remembered(scene: Scene) -> frozenset[ConnectorOrTask]:
 
 def assigned_and_revoked(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I6: a job that must stop somewhere is handed out in a later round only, or it runs twice for a while."""
-    taken: dict[ConnectorOrTask, list[str]] = {}
-    for member_id, view in sorted(scene.observed.views.items()):
-        for job in view.revoked:
-            taken.setdefault(job, []).append(member_id)
+    taken = by_job((member_id, view.revoked) for member_id, view in sorted(scene.observed.views.items()))
     for member_id, view in sorted(scene.observed.views.items()):
         for job in sorted_jobs(view.assigned & taken.keys()):
             to, of = scene.worker(member_id), sorted(map(scene.worker, taken[job]))

@@ -23,7 +23,7 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     Sighting,
 )
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, OpenPart, Situation, shown_at
+from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, shown_at
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey, key_of
 from rebalance_monitor.streaming.core.model.results import Subject
@@ -75,8 +75,8 @@ class FailingJobs:
     def stepped(self, now: Situation, step: RecordStep) -> None:
         """A record, after its changes are applied."""
         moved = [*step.gained.values(), *step.lost.values(), *step.started.values()]
-        jobs = {job for some in moved for job in some} | {one.subjects[0].key for one in _open(now)}
-        for job in sorted(jobs):
+        failed_jobs = {one.subjects[0].key for one in now.open.values() if one.code == FAILED_JOB.code}
+        for job in sorted(failed_jobs.union(*moved)):
             _look(now, job, step.at_ms)
 
     def due_ms(self, settings: ClusterSettings) -> int:
@@ -150,15 +150,6 @@ def _look(now: Situation, job: JobKey, at_ms: int) -> None:
     shown = facts.shown
     well = shown is None or shown.state in WELL
     subject, holders = subject_of(job), {Subject("worker", holder) for holder in facts.holders}
-    ended = [
-        key_of(one.code, one.subjects)
-        for one in _open(now)
-        if one.subjects[0] == subject and (well or one.subjects[1] not in holders)
-    ]
-    now.over(ended, at_ms)
+    now.over_where(FAILED_JOB, at_ms, lambda found: found[0] == subject and (well or found[1] not in holders))
     if shown is not None and shown.state == FAILED and facts.started:  # by its one holder, since it has the job
         now.found(failed(now, shown, max(shown.generation, now.group.generation)), at_ms)
-
-
-def _open(now: Situation) -> list[OpenPart]:
-    return [one for one in now.open.values() if one.code == FAILED_JOB.code]

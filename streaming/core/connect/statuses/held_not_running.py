@@ -84,11 +84,12 @@ class HeldNotRunning:
         if self.asleep_ms.pop(job, None) != TOLD:
             return
         subject = subject_of(job)
-        for key, incident in list(now.open.items()):
-            if incident.code == HELD_NOT_RUNNING.code and subject in incident.subjects:
-                names = [f"{one.type} {one.id}" for one in incident.subjects]
-                if not any(self.asleep_ms.get(name) == TOLD for name in names):
-                    now.over([key], at_ms)
+        asleep = {job for job, due_ms in self.asleep_ms.items() if due_ms == TOLD}
+        now.over_where(
+            HELD_NOT_RUNNING,
+            at_ms,
+            lambda found: subject in found and not any(one.key in asleep for one in found),
+        )
 
     def only_told(self, but: Callable[[JobKey], bool]) -> None:
         """Forget the timers of other jobs than those that `but` names."""

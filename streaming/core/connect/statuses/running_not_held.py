@@ -122,12 +122,7 @@ class RunningNotHeld:
 def _close(now: Situation, job: JobKey, at_ms: int, but: Stray | None) -> None:
     subject = subject_of(job)
     kept = Subject("worker", but.worker) if but is not None else None
-    ended = [
-        key
-        for key, one in now.open.items()
-        if one.code == RUNNING_NOT_HELD.code and one.subjects[0] == subject and one.subjects[1] != kept
-    ]
-    now.over(ended, at_ms)
+    now.over_where(RUNNING_NOT_HELD, at_ms, lambda found: found[0] == subject and found[1] != kept)
 
 
 def _not_held(now: Situation, stray: Stray, shown: Sighting) -> Finding:

@@ -5,7 +5,7 @@ of telling alone changes it. Values of both kinds are copied when a call begins 
 ends: a map with an entry for each of thousands of jobs cannot be made anew for every status.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -25,6 +25,7 @@ from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, ReachedTime
+from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey, key_of
 from rebalance_monitor.streaming.core.model.results import Evidence, JobState, Source, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
@@ -231,6 +232,10 @@ class Situation:
         ended = tuple(key for key in keys if self.open.pop(key, None) is not None)
         if ended:
             self._note(Notice(moment=self._moment(at_ms), lane=Lane.EVENTS, over=ended))
+
+    def over_where(self, rule: Rule, at_ms: int, ended: Callable[[tuple[Subject, ...]], bool]) -> None:
+        """The rule's incidents have ended of which this holds, by their subjects."""
+        self.over([key for key, one in self.open.items() if one.code == rule.code and ended(one.subjects)], at_ms)
 
     def _moment(self, at_ms: int, generation: int | None = None) -> Moment:
         """A moment of the timeline, which runs behind the group."""

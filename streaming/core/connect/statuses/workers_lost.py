@@ -98,8 +98,7 @@ class LostWorkers:
         self.workers = {worker: replace(one, due_ms=one.due_ms + ms) for worker, one in self.workers.items()}
 
     def _end(self, now: Situation, at_ms: int) -> None:
-        told = (item for item in now.open.items() if item[1].code == WORKER_LOST.code)
-        now.over([key for key, one in told if one.subjects[0].id not in self.workers], at_ms)
+        now.over_where(WORKER_LOST, at_ms, lambda found: found[0].id not in self.workers)
 
 
 def _finding(now: Situation, worker: str, one: LostWorker, interruptions: Mapping[JobKey, Interruption]) -> Finding:
