@@ -31,14 +31,7 @@ from rebalance_monitor.streaming.core.connect.statuses import ordering, polled
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
 from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep, step_of
-from rebalance_monitor.streaming.core.connect.statuses.timeline import (
-    Timeline,
-    after_gap,
-    after_lost_records,
-    records_in_time,
-    records_read_late,
-    with_hole,
-)
+from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
 from rebalance_monitor.streaming.core.connect.topics import ConfigChange, StatusChange, unreadable_config
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Doubting, Followed, RunsBehind, TopicReader
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
@@ -141,13 +134,13 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
                     return [unreadable_config(self.view.settings.name, source_of(row), record)]
             case StatusChange(record=record):
                 tick, timeline = self.view.tick, self.state.timeline
-                live = not self.view.finite and records_in_time(timeline)
+                live = not self.view.finite and timeline.in_time
                 newest_ms, clock = self._newest_ms(), tick if live else None
                 read_ms = clocks.read_ms(self.view.envelope, newest_ms, row.timestamp_ms, clock)
                 read_ms = None if read_ms is None else read_ms + timeline.carry_ms
                 if hole and not self._polled:
                     at_ms = row.timestamp_ms if read_ms is None else min(row.timestamp_ms, read_ms)
-                    timeline = with_hole(timeline, row.partition, at_ms)
+                    timeline = timeline.with_hole(row.partition, at_ms)
                     self.state = replace(self.state, timeline=timeline)
                 historic = tick.historic if tick else False
                 sighting = ordering.sighting_of(row, record, historic=historic, read_ms=read_ms)
@@ -336,13 +329,13 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         clock = ordering.clock_of(self.view, timeline.carry_ms, end_ms, end_of_input=end_of_input)
         steps: Sequence[RecordStep] = self._steps
         if self._lost_from is not None:
-            timeline, steps = after_lost_records(timeline, steps, self._lost_from)
+            timeline, steps = timeline.after_lost_records(steps, self._lost_from)
         if self._lost:
-            timeline, said, steps = after_gap(self.view, timeline, steps, frozenset(self._lost))
+            timeline, said, steps = timeline.after_gap(self.view, steps, frozenset(self._lost))
             outputs += said
         sightings: Sequence[Sighting] = self._sightings
         if not self.view.finite:
-            timeline, sightings = records_read_late(timeline, sightings, self._newest_generation())
+            timeline, sightings = timeline.read_late(sightings, self._newest_generation())
         timeline, said = ordering.advance(self.view, timeline, sightings, steps, clock)
         outputs += said
         if end_of_input:
