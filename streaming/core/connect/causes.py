@@ -169,7 +169,7 @@ def _continuations(now: Observed, last: Observed) -> Iterator[Cause]:
 
 def _lost_work(last: Observed, now: Observed) -> bool:
     """Whether jobs nobody held during the delay are handed out now."""
-    return bool(now.assigned() - last.in_hands())
+    return bool(now.assigned() - last.hands())
 
 
 def _leadership(now: Observed, last: Observed) -> Iterator[Cause]:

@@ -18,11 +18,11 @@ from rebalance_monitor.schemas.connect_protocol import WorkerState
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
 from rebalance_monitor.streaming.core.connect.configured import configured_at
 from rebalance_monitor.streaming.core.connect.observed import Observed, job_connector, worker_of
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
-from rebalance_monitor.streaming.core.model.subjects import first_of
 
 MAX_LEADERS = 64
 SHOWN = 5
@@ -91,14 +91,14 @@ def stranger(
 def _left_lying(observed: Observed, history: ConfigHistory) -> bool:
     """Whether jobs of the watched topic are in nobody's hands with nothing pending: its own leader leaves none."""
     configured = configured_at(history, observed) or frozenset()
-    return not observed.delay_ms and bool(configured - observed.in_hands() - observed.revoked())
+    return not observed.delay_ms and bool(configured - observed.hands() - observed.revoked())
 
 
 def _reason(
     observed: Observed, leader: str, odd: frozenset[str], sides: ConfigSides, topics: ConnectSettings, group: str
 ) -> str:
     names = sorted(odd)
-    what = f"hands out {first_of(names, SHOWN)}, which" if names else "leaves everything lying that"
+    what = f"hands out {listed(names, SHOWN)}, which" if names else "leaves everything lying that"
     text = (
         f"foreign worker: {observed.process_of(leader)} leads and {what} config topic {topics.config_topic} "
         f"{'has never held' if names else 'holds'}, so it reads another one; {COMPARE}"

@@ -151,8 +151,8 @@ class Observed:
         """What members report as theirs."""
         return frozenset(job for view in self.views.values() for job in view.held)
 
-    def in_hands(self) -> frozenset[ConnectorOrTask]:
-        """What members have after the round."""
+    def hands(self) -> frozenset[ConnectorOrTask]:
+        """Every job that some member has after the round."""
         return frozenset(job for view in self.views.values() for job in view.holds)
 
     def assigned(self) -> frozenset[ConnectorOrTask]:

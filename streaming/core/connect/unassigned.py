@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.incidents.transitions import PartKey
 from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Subject
-from rebalance_monitor.streaming.core.model.subjects import first_of, subject_of
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 WithoutHolder = tuple[Subject, ...]
 SHOWN = 3
@@ -38,7 +38,7 @@ SHOWN = 3
 
 def without_holder(observed: Observed, configured: frozenset[ConnectorOrTask]) -> WithoutHolder:
     """Jobs that are configured and in nobody's hands after the round, sorted."""
-    return subjects_of(configured - observed.in_hands())
+    return subjects_of(configured - observed.hands())
 
 
 def without_worker(
@@ -182,7 +182,7 @@ def _nobody(state: ConnectState, last: Observed, keys: Collection[str]) -> str:
         for worker, jobs in state.declared.items()
         if worker not in present and any(job_key(job) in keys for job in jobs)
     )
-    shown = first_of(absent, SHOWN, " and ")
+    shown = " and ".join(absent[:SHOWN]) + (f" and {len(absent) - SHOWN} more" if len(absent) > SHOWN else "")
     it = "it" if len(keys) == 1 else "them"
     away = f"{shown} declared {it} and left the group" if absent else f"nobody declares {it}"
     return f"and no worker may run {it}: {away}, and every worker in the group runs only what it declares"

@@ -26,10 +26,10 @@ from rebalance_monitor.streaming.core.incidents import damping
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.moments import utc
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Evidence, Part, Severity, Source, Subject
-from rebalance_monitor.streaming.core.model.subjects import first_of
 
 SHOWN = 3
 """Connectors that the message names before it only counts them."""
@@ -163,6 +163,6 @@ def late(view: GroupView, state: ConnectState, at_ms: int) -> list[Finding]:
         return []
     names = [names for since, names in to_run(state.history, gone.at_ms) if since <= due][-1]
     count = "1 connector is" if len(names) == 1 else f"{len(names)} connectors are"
-    shown = first_of(sorted(names), SHOWN)
+    shown = listed(sorted(names), SHOWN)
     message = f"the group has had no worker since {utc(gone.since_ms)}, and {count} to run: {shown}"
     return [finding_of(ALL_WORKERS_GONE, (Subject("group", view.group),), message, (Evidence(source=gone.source),))]

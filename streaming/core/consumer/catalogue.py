@@ -1,7 +1,7 @@
 """Rules about groups of plain consumers: C-01 to C-11 of docs/protocol/consumer.md 9, and what goes with them."""
 
 from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
-from rebalance_monitor.streaming.core.incidents.rule import Rule, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks, rejoins
 from rebalance_monitor.streaming.core.model.results import Severity
 
@@ -311,4 +311,21 @@ NO_SUCH_PARTITION = Rule(
     resolves=NEXT_GENERATION_WITHOUT,
 )
 
-RULES = declared_in(globals(), Rule)
+RULES = (
+    WITHOUT_OWNER,
+    UNSUBSCRIBED,
+    TAKEN_EARLY,
+    UNEVEN_STICKY,
+    SWAPPED,
+    UNEVEN_RANGE,
+    UNEVEN_ROUNDROBIN,
+    NOT_COPARTITIONED,
+    TRANSFER_UNFINISHED,
+    NEEDLESS_MOVES,
+    MIXED_CLIENTS,
+    CONSUMER_UNDECODABLE,
+    TWO_OWNERS,
+    CONTESTED,
+    SHORT_SUBSCRIPTION,
+    NO_SUCH_PARTITION,
+)

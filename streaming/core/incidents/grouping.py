@@ -20,8 +20,9 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, rank
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Part, Subject
-from rebalance_monitor.streaming.core.model.subjects import connector_of, first_of
+from rebalance_monitor.streaming.core.model.subjects import connector_of
 
 SAME_MOMENT_MS = 600_000
 """How long after its first record a finding may join an incident. Later ones are news: people are notified of them."""
@@ -137,7 +138,7 @@ def _others(order: Sequence[Part], first: Part | None, common: Sequence[Subject]
         return ""
     said = None if first is None else _name(first)
     names = [name for name in dict.fromkeys(map(_name, order)) if name != said]
-    also = f"; also {first_of(names, SHOWN_IN_TEXT)}" if names else f"; {len(order)} findings"
+    also = f"; also {listed(names, SHOWN_IN_TEXT)}" if names else f"; {len(order)} findings"
     return also + (f" (in common: {', '.join(map(_text, common))})" if common else "")
 
 

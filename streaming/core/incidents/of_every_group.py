@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     REBALANCES,
     TOO_FEW_REPLICAS,
 )
-from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import in_place, looks, rejoins
 from rebalance_monitor.streaming.core.model.results import Severity
 
@@ -250,6 +250,6 @@ MONITOR_ERROR = Rule(
     resolves="After ten generations folded without an error, or a day without one.",
 )
 
-OF_EVERY_GROUP = declared_in(globals(), Rule)
+OF_EVERY_GROUP = declared(vars())
 OUTLIVE_EMPTY = frozenset(one.code for one in (CRASH_LOOP, REBALANCE_STORM, MONITOR_ERROR))
 """Codes of the rules whose incidents go on where a group has no members for a while."""

@@ -7,7 +7,7 @@ texts at /runbook. In the texts `{{ … }}` is a template of Prometheus.
 import re
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.incidents.rule import Check, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import Check
 from rebalance_monitor.streaming.core.incidents.step import Step, in_place, looks
 
 
@@ -358,7 +358,7 @@ GROUPS_HIDDEN = OwnAlert(
     ),
     resolves="When the groups fit again.",
 )
-OWN_ALERTS = declared_in(globals(), OwnAlert)
+OWN_ALERTS = tuple(one for one in vars().values() if isinstance(one, OwnAlert))
 """Every alert about the monitor, the mark of a blind moment first."""
 
 

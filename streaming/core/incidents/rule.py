@@ -2,14 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.model.results import Severity
 
 MINUTE_MS = 60_000
-
-Declared = TypeVar("Declared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +65,6 @@ class Rule:
     recurs: bool = False
 
 
-def declared_in(catalogue: Mapping[str, object], kind: type[Declared]) -> tuple[Declared, ...]:
-    """What a catalogue (its `globals()`) declares of this kind, in that order."""
-    return tuple(one for one in catalogue.values() if isinstance(one, kind))
+def declared(names: Mapping[str, object]) -> tuple[Rule, ...]:
+    """The rules that a module declares, in its order. `names`: the module's, as `vars()` gives them."""
+    return tuple(one for one in names.values() if isinstance(one, Rule))

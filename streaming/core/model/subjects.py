@@ -1,6 +1,5 @@
 """What results speak of: a place in a log, and a thing with a name."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -45,11 +44,6 @@ def subject_of(key: str) -> Subject:
     """The subject of a key."""
     kind, _, name = key.partition(" ")
     return Subject(kind, name)
-
-
-def first_of(names: Sequence[str], most: int, joint: str = ", ") -> str:
-    """The first of these names, and how many more there are: `a, b and 3 more`."""
-    return joint.join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def connector_of(subject: Subject) -> str | None:

@@ -5,7 +5,7 @@ The rules of the high-availability assignor are in `catalogue_placement`, those 
 """
 
 from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
-from rebalance_monitor.streaming.core.incidents.rule import Rule, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 from rebalance_monitor.streaming.core.streams.bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
@@ -328,4 +328,21 @@ TOPOLOGY_MISFIT = Rule(
 )
 
 
-RECORD_RULES = declared_in(globals(), Rule)
+RECORD_RULES = (
+    TWO_ACTIVES,
+    MISSING_TASK,
+    TAKEN_EARLY,
+    HAND_OVER_UNTOLD,
+    ACTIVE_AND_STANDBY,
+    STANDBY_WITHOUT_STATE,
+    OFFSET_SUMS,
+    HOST_MAPS,
+    SHARED_PROCESS_ID,
+    VERSIONS,
+    ERROR_ASSIGNMENT,
+    TASK_SHAPE,
+    STREAMS_UNDECODABLE,
+    STREAMS_CONTESTED,
+    PLUG_IN_FAILED,
+    TOPOLOGY_MISFIT,
+)

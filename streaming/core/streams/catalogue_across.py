@@ -2,7 +2,7 @@
 "docs/protocol/streams.md 8."""
 
 from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
-from rebalance_monitor.streaming.core.incidents.rule import Rule, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
@@ -119,4 +119,4 @@ STATE_LOST = Rule(
     for_ms=0,
 )
 
-ACROSS_RULES = declared_in(globals(), Rule)
+ACROSS_RULES = (NOT_CONVERGED, NO_PROGRESS, UNSTABLE_OUTPUT, PING_PONG, STATE_LOST)

@@ -1,7 +1,7 @@
 """Rules of the high-availability assignor of Kafka Streams: S-07 to S-17 and S-28 of docs/protocol/streams.md 8."""
 
 from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, MEMBERS, NEXT_GENERATION_WITHOUT
-from rebalance_monitor.streaming.core.incidents.rule import Rule, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity
 from rebalance_monitor.streaming.core.streams.bugs import IGNORED_REJOINS
@@ -208,4 +208,17 @@ IMBALANCE_FACTOR = Rule(
     report=True,
 )
 
-PLACEMENT_RULES = declared_in(globals(), Rule)
+PLACEMENT_RULES = (
+    FEW_COPIES,
+    MANY_WARM_UPS,
+    BEHIND_ACTIVE,
+    BEHIND_STANDBY,
+    UNEVEN_ACTIVES,
+    UNEVEN_TOTAL,
+    UNEVEN_SUBTOPOLOGY,
+    UNEVEN_THREADS,
+    UNSTICKY_THREAD,
+    NO_PROBING,
+    DEADLINE_CARRIER,
+    IMBALANCE_FACTOR,
+)

@@ -120,7 +120,7 @@ def after_unknown(
     too (`hides_delay`).
     """
     revoked = observed.revoked()
-    held = observed.in_hands() - revoked
+    held = observed.hands() - revoked
     lying = configured - held - revoked
     memory = LeaderMemory(
         previous=jobs(held | observed.taken_back()),

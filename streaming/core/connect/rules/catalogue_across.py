@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     STATUS_LOG,
     VERSIONS,
 )
-from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
@@ -345,4 +345,4 @@ LEADER_WITHOUT_MEMORY = Rule(
     resolves=NEXT_GENERATION,
 )
 
-RULES = declared_in(globals(), Rule)
+RULES = declared(vars())

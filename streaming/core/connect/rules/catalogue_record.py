@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     STOP_DOUBLE,
     VERSIONS,
 )
-from rebalance_monitor.streaming.core.incidents.rule import Rule, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
@@ -281,4 +281,4 @@ UNEXPLAINED = Rule(
     resolves="With the next generation that can be explained.",
 )
 
-RULES = declared_in(globals(), Rule)
+RULES = declared(vars())

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     STATUS,
     WISHES,
 )
-from rebalance_monitor.streaming.core.incidents.rule import Rule, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
@@ -244,4 +244,4 @@ NO_WILDCARD_WORKER = Rule(
     resolves="When a worker without declarations joins, or nothing undeclared is left.",
 )
 
-RULES = declared_in(globals(), Rule)
+RULES = declared(vars())

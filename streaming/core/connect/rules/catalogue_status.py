@@ -8,7 +8,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     STATUS_LOG,
     STOP_DOUBLE,
 )
-from rebalance_monitor.streaming.core.incidents.rule import Rule, declared_in
+from rebalance_monitor.streaming.core.incidents.rule import Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
@@ -178,4 +178,4 @@ WORKER_LOST = Rule(
     resolves="With the generation in which it, or another worker, joins; when no worker is left; or a day after it "
     "opened.",
 )
-RULES = declared_in(globals(), Rule)
+RULES = declared(vars())

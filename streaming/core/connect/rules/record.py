@@ -32,8 +32,8 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
 from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
-from rebalance_monitor.streaming.core.model.subjects import first_of
 
 BALANCED_ERAS = frozenset({"A4", "A5", "eager"})
 """Algorithm families under which every calm generation is balanced within one."""
@@ -47,12 +47,12 @@ def sorted_jobs(jobs: Iterable[ConnectorOrTask]) -> list[ConnectorOrTask]:
 
 def names(jobs: Iterable[ConnectorOrTask]) -> str:
     """The first few, connectors before tasks."""
-    return first_of([job_name(job) for job in sorted_jobs(jobs)], SHOWN)
+    return listed([job_name(job) for job in sorted_jobs(jobs)], SHOWN)
 
 
 def names_alike(jobs: Iterable[ConnectorOrTask]) -> str:
     """The first few, connectors and tasks alike in the order of their names."""
-    return first_of(sorted(map(job_name, jobs)), SHOWN)
+    return listed(sorted(map(job_name, jobs)), SHOWN)
 
 
 def found(
@@ -137,7 +137,7 @@ def unassigned(scene: Scene) -> Iterator[Finding]:
     if scene.intent is not None and scene.intent.enforced and scene.intent.lists:
         return
     observed = scene.observed
-    missing = scene.surely - observed.in_hands() - observed.revoked()
+    missing = scene.surely - observed.hands() - observed.revoked()
     if observed.delay_ms:
         missing -= may_wait(scene)
     again = missing & _without_excuse_before(scene)
@@ -165,14 +165,14 @@ def may_wait(scene: Scene) -> frozenset[ConnectorOrTask]:
         return scene.possibly
     taken = frozenset(job for view in last.views.values() for job in view.revoked & view.held)
     # What somebody held was given out, even where compaction has left no record of it from before.
-    return (scene.configured_before | scene.hidden_before | last.in_hands()) - taken
+    return (scene.configured_before | scene.hidden_before | last.hands()) - taken
 
 
 def _without_excuse_before(scene: Scene) -> frozenset[ConnectorOrTask]:
     last = scene.last
     if last is None or scene.gap or last.error or last.delay_ms or scene.configured_before is None:
         return frozenset()
-    return scene.configured_before - last.in_hands() - last.revoked()
+    return scene.configured_before - last.hands() - last.revoked()
 
 
 def held_but_deleted(scene: Scene) -> Iterator[Finding]:
@@ -197,7 +197,7 @@ def _remembered(scene: Scene) -> frozenset[ConnectorOrTask]:
     if last is None or scene.gap or last.error or last.leader != leader or last.protocol not in COOPERATIVE:
         return frozenset()
     view = now.leading
-    return last.in_hands() if view is not None and last.shown_by(view) else frozenset()
+    return last.hands() if view is not None and last.shown_by(view) else frozenset()
 
 
 def assigned_and_revoked(scene: Scene) -> Iterator[Finding]:
@@ -221,7 +221,7 @@ def revoked_not_held(scene: Scene) -> Iterator[Finding]:
     for member_id, view in sorted(scene.observed.views.items()):
         stray = view.revoked - view.held
         if last.delay_ms:
-            stray &= last.in_hands()
+            stray &= last.hands()
         if stray:
             worker = scene.worker(member_id)
             message = f"{worker} must stop what it does not hold: {names(stray)}"
@@ -245,9 +245,9 @@ def lopsided(
 ) -> Iterator[Finding]:
     """Where these members' loads differ by more than one although nothing is pending; `jobs` None counts all."""
     observed = scene.observed
-    pending = observed.delay_ms or observed.revoked() or observed.in_hands() - scene.surely
+    pending = observed.delay_ms or observed.revoked() or observed.hands() - scene.surely
     # A job in nobody's hands unbalances the rest, and has a law of its own.
-    left_lying = (scene.surely if jobs is None else jobs) - observed.in_hands()
+    left_lying = (scene.surely if jobs is None else jobs) - observed.hands()
     if pending or left_lying or len(views) < 2:
         return
     by_design = f"; this is what the leader's algorithm ({' or '.join(scene.eras)}) does" if scene.explained else ""

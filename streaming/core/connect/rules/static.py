@@ -142,7 +142,7 @@ def not_taken_away(scene: Scene, two: StaticSides) -> Iterator[Finding]:
 
 def static_unassigned(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S5 (one lister) and S10 (several): a static job is in a lister's hands at once, without any delay."""
-    missing = two.static_jobs - scene.observed.in_hands() - scene.observed.revoked()
+    missing = two.static_jobs - scene.observed.hands() - scene.observed.revoked()
     single = frozenset(job for job in missing if len(two.intent.listers(job)) == 1)
     for rule, jobs, who in (
         (STATIC_UNASSIGNED, single, "the worker that declares them is"),
@@ -155,7 +155,7 @@ def static_unassigned(scene: Scene, two: StaticSides) -> Iterator[Finding]:
 
 def wildcard_unassigned(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-S6: a wildcard job waits only for its revocation or the delay; without wildcard workers it has to."""
-    missing = two.wildcard_jobs - scene.observed.in_hands() - scene.observed.revoked()
+    missing = two.wildcard_jobs - scene.observed.hands() - scene.observed.revoked()
     if scene.observed.delay_ms:
         missing -= may_wait(scene)
     if two.wildcard and scene.gap == 0:  # what the round before took away and this one forgot is K15's matter
@@ -266,7 +266,7 @@ def no_wildcard_worker(scene: Scene, two: StaticSides) -> Iterator[Finding]:
     """CONNECT-P5: some jobs are declared by nobody, and every worker has declarations."""
     if two.wildcard or not two.wildcard_jobs:
         return
-    jobs = two.wildcard_jobs - scene.observed.in_hands() or two.wildcard_jobs
+    jobs = two.wildcard_jobs - scene.observed.hands() or two.wildcard_jobs
     later = "they stay without a holder until a worker without declarations joins"
     message = f"every worker declares connectors or tasks, and nobody declares {names(jobs)}; {later}"
     yield found(scene, NO_WILDCARD_WORKER, (Subject("group", scene.group),), message)
