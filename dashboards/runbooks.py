@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from rebalance_monitor.streaming.core.catalogue import RULES
-from rebalance_monitor.streaming.core.connect.advice.table import MADE, advice_page
+from rebalance_monitor.streaming.core.connect.advice.proof import MADE, advice_page
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, readable

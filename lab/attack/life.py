@@ -15,7 +15,7 @@ from rebalance_monitor.schemas.group_metadata import GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import decode_group_metadata, encode_group_metadata
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.connect.records import StatusChange
+from rebalance_monitor.streaming.core.connect.topics import StatusChange
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode

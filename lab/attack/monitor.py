@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lab.attack.life import Life
-from rebalance_monitor.streaming.core.connect.witnesses import Stamps
+from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick

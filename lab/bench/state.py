@@ -25,8 +25,8 @@ from rebalance_monitor.schemas.connect_topics import (
 )
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.core.connect.observed import worker_of
-from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.connect.state import ConnectState
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, read, stored
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.codec import dumps, loads

@@ -14,7 +14,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Top
 from lab.errors import LabError
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, observe
-from rebalance_monitor.streaming.core.connect.records import StatusChange, decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.connect.topics import StatusChange, decode_config_row, decode_status_row
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick

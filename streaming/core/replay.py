@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.connect import lives
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
-from rebalance_monitor.streaming.core.connect.witnesses import Stamps, Witnesses
+from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps, Witnesses, lives_of
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.incidents import grouping
@@ -152,7 +151,7 @@ def folded(
         witnesses = Witnesses.of(stamps, own)
         end = Tick(witnesses.end_ms())
         state = None
-        *before, last = lives.of_topic(own, connect_settings(settings, group).config_topic)
+        *before, last = lives_of(own, connect_settings(settings, group).config_topic)
         for rows_of_a_life in before:
             outcome = fold(settings, group, state, rows_of_a_life, None, knowledge=knowledge, witnesses=witnesses)
             state = outcome.state

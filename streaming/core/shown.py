@@ -14,7 +14,7 @@ from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombst
 from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
 from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
-from rebalance_monitor.streaming.core.connect import shown as connect_shown
+from rebalance_monitor.streaming.core.connect import topics as connect_topics
 from rebalance_monitor.streaming.core.connect.observed import STATIC
 from rebalance_monitor.streaming.core.reading.decoding import CLASSIC, SAMPLE_BYTES
 from rebalance_monitor.streaming.core.reading.shown import ShownObject, payload_shown
@@ -25,7 +25,7 @@ RECORDS: Mapping[str, str] = {
     "connect-status": "a record of a Connect status topic",
 }
 PAYLOADS: Mapping[str, Callable[[bytes], Outcome[Any]]] = {
-    **connect_shown.PAYLOADS,
+    **connect_topics.PAYLOADS,
     "consumer-subscription": consumer_protocol.decode_subscription,
     "consumer-assignment": consumer_protocol.decode_assignment,
     "streams-subscription": decode_subscription_info,
@@ -39,9 +39,9 @@ def show_record(topic_kind: str, key: bytes | None, value: bytes | None) -> Show
         case "offsets":
             return _offsets(key, value)
         case "connect-config":
-            return connect_shown.config_shown(key, value)
+            return connect_topics.config_shown(key, value)
         case _:
-            return connect_shown.status_shown(key, value)
+            return connect_topics.status_shown(key, value)
 
 
 def show_payload(kind: str, blob: bytes) -> ShownObject:

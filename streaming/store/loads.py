@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from rebalance_monitor.streaming.core.connect.shares import held_after
+from rebalance_monitor.streaming.core.connect.member_bytes import held_after
 from rebalance_monitor.streaming.core.model.results import ConnectShare, Generation, Share
 
 Load = tuple[int, int]

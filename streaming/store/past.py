@@ -1,6 +1,6 @@
 """What a start publishes again: open incidents, each group's latest generation, state and workers, and its tasks."""
 
-from rebalance_monitor.streaming.core.connect.shares import connect_share_of
+from rebalance_monitor.streaming.core.connect.member_bytes import connect_share_of
 from rebalance_monitor.streaming.core.connect.statuses.facts import word_of
 from rebalance_monitor.streaming.core.model.results import Incident, Standing, Subject
 from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_monitor.streaming.core.connect.shares import connect_share_of, held_after
+from rebalance_monitor.streaming.core.connect.member_bytes import connect_share_of, held_after
 
 Object = dict[str, Any]
 

@@ -8,7 +8,7 @@ room for a jump, so each step counts up to SKEW_MS. What else has a clock, a lif
 from array import array
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar
 
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.model.records import Row
@@ -51,58 +51,27 @@ class Trail:
         return (self._sum_ms if end is None else self.passed_ms[last]) - self.passed_ms[first]
 
 
-class OtherClocks(Protocol):
-    """The clocks of a whole input, as far as they speak for the times of one group's records."""
+class OtherClocks:
+    """What the clocks of a whole input say of the times of one group's records. These say nothing: nobody has such an
+    input."""
 
-    def one_clock(self, before: Source, row: Row) -> bool:
-        """Whether one clock has stamped both records."""
-        ...
-
-    def slow_ms(self, row: Row) -> int:
-        """How far the clock of this record is behind that of earlier ones; 0 where nothing tells of such a step."""
-        ...
-
-    def known_until(self, newest: Source) -> bool:
-        """Whether another clock is known to have gone with that of this record, or of one before it."""
-        ...
-
-    def between(self, place: tuple[str, int], start: int, end: int | None) -> int:
-        """What has passed at least in a partition from the record at `start` to the one at `end` (None: to the end)."""
-        ...
-
-    def newest_ms(self) -> int:
-        """The latest time of all clocks."""
-        ...
-
-
-class Hearing:
-    """The witnesses' word on one group's records. Without witnesses nothing is confirmed."""
-
-    def __init__(self, witnesses: OtherClocks | None) -> None:
-        self.witnesses = witnesses
+    __slots__ = ()
+    whole: ClassVar[bool] = False
+    """Whether there is a whole input."""
 
     def passed_ms(self, last: LastRecord | None, row: Row) -> int | None:
         """How much of the time since the last record is confirmed; None where nobody can say anything."""
-        if self.witnesses is None or last is None:
-            return None
-        if self.witnesses.one_clock(last.source, row):
-            return max(row.timestamp_ms - last.at_ms, 0)
-        place = (row.topic, row.partition)
-        return self.witnesses.between(place, last.source.offset, row.offset) or None
+        return None
 
     def slow_ms(self, row: Row) -> int:
-        """How far the record's clock is behind that of earlier ones, where other clocks tell of such a step."""
-        return 0 if self.witnesses is None else self.witnesses.slow_ms(row)
+        """How far the clock of this record is behind that of earlier ones; 0 where nothing tells of such a step."""
+        return 0
 
     def until_ms(self, newest: tuple[Source, int] | None, end_ms: int) -> int:
         """Up to when the newest record (place, time in ms) was surely without a successor: its partition goes on, or
         another clock went with its coordinator's and the input ends at `end_ms`."""
-        if self.witnesses is None or newest is None:
-            return end_ms
-        source, at_ms = newest
-        own_ms = at_ms + self.witnesses.between((source.topic, source.partition), source.offset, None)
-        return max(own_ms, end_ms) if self.witnesses.known_until(source) else own_ms
+        return end_ms
 
     def newest_ms(self) -> int | None:
         """Up to when it was so by a single clock of the input."""
-        return None if self.witnesses is None else self.witnesses.newest_ms()
+        return None

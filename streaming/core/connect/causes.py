@@ -162,15 +162,14 @@ def _continuations(now: Observed, last: Observed) -> Iterator[Cause]:
         workers = tuple(last.subject_of(member_id) for member_id, view in sorted(last.views.items()) if view.revoked)
         yield Cause(kind="revocation_follow_up", subjects=workers, certainty=Certainty.LIKELY, evidence=evidence)
     due_ms = last.at_ms + last.delay_ms
-    if last.delay_ms and (now.state_ms if now.state_ms > 0 else now.at_ms) >= due_ms - EARLY_TIMER_MS:
+    if last.delay_ms and now.formed_ms >= due_ms - EARLY_TIMER_MS:
         kind = "delay_expired" if _lost_work(last, now) else "backoff_follow_up"
         yield Cause(kind=kind, certainty=Certainty.LIKELY, evidence=evidence)
 
 
 def _lost_work(last: Observed, now: Observed) -> bool:
     """Whether jobs nobody held during the delay are handed out now."""
-    held = {job for view in last.views.values() for job in view.holds}
-    return any(view.assigned - held for view in now.views.values())
+    return bool(now.assigned() - last.hands())
 
 
 def _leadership(now: Observed, last: Observed) -> Iterator[Cause]:

@@ -4,7 +4,7 @@ The history is a base state at some offset plus the records after it. Asking for
 `trimmed` moves the base forward once no generation can ask for less.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TypeVar, assert_never
@@ -41,7 +41,7 @@ class ConfigState:
     `deleted` are connectors whose last word is that they are gone. `left` are task counts that outlived a connector's
     deletion in workers before 2.5.1 (KAFKA-8869; 0: it had none), and `stray` those of commits that came after it,
     which workers before 3.7.1 take (KAFKA-16838): made anew, such a connector has its tasks back before its first own
-    commit.
+    commit. `resting` are the connectors whose target state is PAUSED or STOPPED, so that no worker runs their tasks.
     """
 
     counts: Mapping[str, int | None] = field(default_factory=dict)
@@ -50,6 +50,7 @@ class ConfigState:
     deleted: frozenset[str] = frozenset()
     left: Mapping[str, int] = field(default_factory=dict)
     stray: Mapping[str, int] = field(default_factory=dict)
+    resting: frozenset[str] = frozenset()
 
     def connectors(self, kept: Mapping[str, int] | None = None) -> dict[str, int]:
         """Number of tasks per configured connector, as the leader's snapshot gives it; `kept` are the counts that its
@@ -72,20 +73,10 @@ class ConfigState:
 
 @dataclass(frozen=True, slots=True)
 class ConfigEntry:
-    """One record that matters for the job set; `at_ms` is when it was written (0: a state that did not keep it)."""
+    """One record that says which jobs exist or should run; `at_ms` is when it was written (0: nobody kept it)."""
 
     offset: int
     record: ConfigRecord
-    at_ms: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class TargetEntry:
-    """One record of a connector's target state. `resting`: it is PAUSED or STOPPED, so no worker runs its tasks."""
-
-    offset: int
-    name: str
-    resting: bool
     at_ms: int = 0
 
 
@@ -114,8 +105,7 @@ class ConfigHistory:
     survives there, but a key whose records were all replaced later on is not to be seen. `unread` are offsets of the
     newest records that were there and could not be read. `begins_ms` is the time of the first record that came,
     `newest_ms` the latest of all. `odd` and `doubted` (by connector, before `base_offset`) are the offsets of records
-    that no worker writes so: `streaming.core.connect.config_sanity`. `resting` are the connectors that were paused or
-    stopped before `base_offset`, `targets` the target states from there on.
+    that no worker writes so: `streaming.core.connect.config_sanity`.
     """
 
     base: ConfigState = field(default_factory=ConfigState)
@@ -133,21 +123,14 @@ class ConfigHistory:
     odd: tuple[int, ...] = ()
     doubted: Mapping[str, int] = field(default_factory=dict)
     newest: ConfigRecord | None = None
-    resting: frozenset[str] = frozenset()
-    targets: tuple[TargetEntry, ...] = ()
 
     def extended(self, entries: list[ConfigEntry]) -> "ConfigHistory":
         """With further records, in offset order; those already seen are dropped."""
         fresh = [entry for entry in entries if entry.offset >= self.next_offset]
         if not fresh:
             return self
-        kept = tuple(entry for entry in fresh if not isinstance(entry.record, OtherConfig | TargetState))
-        extended = replace(
-            self,
-            entries=self.entries + kept,
-            next_offset=fresh[-1].offset + 1,
-            targets=(*self.targets, *_targets(fresh)),
-        )
+        kept = tuple(entry for entry in fresh if not isinstance(entry.record, OtherConfig))
+        extended = replace(self, entries=self.entries + kept, next_offset=fresh[-1].offset + 1)
         return extended.with_holes(self.next_offset, self.newest, fresh)
 
     def with_holes(self, expected: int, before: ConfigRecord | None, fresh: Iterable[ConfigEntry]) -> "ConfigHistory":
@@ -249,7 +232,7 @@ class ConfigHistory:
 
     def names(self) -> frozenset[str]:
         """Every connector that this history speaks of, configured, staged or gone."""
-        spoken = (one.record.name for one in self.entries if not isinstance(one.record, OtherConfig))
+        spoken = (one.record.name for one in self.entries if not isinstance(one.record, OtherConfig | TargetState))
         base = self.base
         return frozenset((*base.counts, *base.deleted, *base.left, *base.staged, *spoken))
 
@@ -269,8 +252,9 @@ class ConfigHistory:
         return state
 
     def between(self, start: int, end: int) -> tuple[ConfigEntry, ...]:
-        """Records that matter with start <= offset < end."""
-        return tuple(entry for entry in self.entries if start <= entry.offset < end)
+        """Records that matter for the job set with start <= offset < end."""
+        within = (entry for entry in self.entries if start <= entry.offset < end)
+        return tuple(entry for entry in within if not isinstance(entry.record, TargetState))
 
     def trimmed(self, offset: int) -> "ConfigHistory":
         """With the base moved to `offset`; nothing below can be asked for any more."""
@@ -281,38 +265,11 @@ class ConfigHistory:
         if self.hole_offset is None:
             state = replace(state, deleted=frozenset())
         kept = tuple(entry for entry in self.entries if entry.offset >= base_offset)
-        passed = tuple(one for one in self.targets if one.offset < base_offset)
         hole = self.hole
         if hole is not None:
             behind = (one for one in self.entries if hole.end <= one.offset < base_offset)
             hole = replace(hole, spoken=hole.spoken | _spoken(behind))
-        return replace(
-            self,
-            hole=hole,
-            base=state,
-            base_offset=base_offset,
-            entries=kept,
-            resting=resting_after(self.resting, passed),
-            targets=self.targets[len(passed) :],
-        )
-
-
-def _targets(entries: Iterable[ConfigEntry]) -> Iterator[TargetEntry]:
-    for entry in entries:
-        if isinstance(entry.record, TargetState):
-            resting = entry.record.state in ("PAUSED", "STOPPED")
-            yield TargetEntry(entry.offset, entry.record.name, resting, entry.at_ms)
-
-
-def resting_after(resting: frozenset[str], targets: Iterable[TargetEntry]) -> frozenset[str]:
-    """Paused and stopped connectors after these records. A removed target state means STARTED, as for a worker."""
-    found = set(resting)
-    for target in targets:
-        if target.resting:
-            found.add(target.name)
-        else:
-            found.discard(target.name)
-    return frozenset(found)
+        return replace(self, hole=hole, base=state, base_offset=base_offset, entries=kept)
 
 
 def _spoken(entries: Iterable[ConfigEntry]) -> frozenset[str]:
@@ -327,7 +284,6 @@ def _ends_transaction(record: ConfigRecord | None) -> bool:
 
 
 def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
-    """The state after one more record."""
     match record:
         case ConnectorConfigured(name=name):
             if name in state.counts:
@@ -348,7 +304,10 @@ def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
             return replace(state, staged={**state.staged, name: numbers})
         case TasksCommitted(name=name, count=count):
             return _committed(state, name, count)
-        case TargetState() | OtherConfig():
+        case TargetState(name=name, state=target):  # a removed target state means STARTED, as for a worker
+            rests = target in ("PAUSED", "STOPPED")
+            return replace(state, resting=state.resting | {name} if rests else state.resting - {name})
+        case OtherConfig():
             return state
         case _:
             assert_never(record)

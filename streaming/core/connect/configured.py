@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, ConfigState
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_connector
 
 
 def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[ConnectorOrTask] | None:
@@ -46,8 +46,7 @@ def has_applied(history: ConfigHistory, observed: Observed, last: Observed | Non
     before = last.views.get(observed.leader or "") if last is not None else None
     if before is not None and before.config_offset is not None and before.config_offset >= offset:
         return True
-    given = frozenset(job for view in observed.views.values() for job in view.assigned)
-    return bool(given & (made_by_last_record(history, offset) - hidden_at(history, observed)))
+    return bool(observed.assigned() & (made_by_last_record(history, offset) - hidden_at(history, observed)))
 
 
 def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[ConnectorOrTask]:
@@ -74,9 +73,9 @@ def hidden_of(
     if observed.config_offset is None or history.hole_offset is None:
         return frozenset()
     asked = frozenset(jobs)
-    names = history.hidden({_connector(job) for job in asked}, observed.config_offset)
+    names = history.hidden({job_connector(job) for job in asked}, observed.config_offset)
     names |= history.replaced(observed.config_offset, observed.at_ms)
-    return frozenset(job for job in asked if _connector(job) in names)
+    return frozenset(job for job in asked if job_connector(job) in names)
 
 
 def shown_jobs(observed: Observed) -> frozenset[ConnectorOrTask]:
@@ -93,12 +92,8 @@ def presumed_at(history: ConfigHistory, observed: Observed) -> frozenset[str]:
     if state is None or offset is None or first is None or first >= offset:
         return frozenset()
     exists = jobs_of(state)
-    names = {_connector(job) for job in shown_jobs(observed) - exists}
+    names = {job_connector(job) for job in shown_jobs(observed) - exists}
     return frozenset(name for name in names if state.counts.get(name) is None and name not in state.deleted)
-
-
-def _connector(job: ConnectorOrTask) -> str:
-    return job if isinstance(job, str) else job[0]
 
 
 def unsure_at(
@@ -119,7 +114,7 @@ def unsure_at(
         return frozenset()
     presumed = presumed_at(history, observed)
     doubted: frozenset[ConnectorOrTask] = hidden_at(history, observed) | revived_at(exact)
-    doubted |= frozenset(job for job in shown_jobs(observed) if _connector(job) in presumed)
+    doubted |= frozenset(job for job in shown_jobs(observed) if job_connector(job) in presumed)
     doubted |= {(name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)}
     if applied or has_applied(history, observed, last):
         return doubted

@@ -5,7 +5,6 @@ never came, topic not known, unreadable    not_judged, and why
 the leader reads another topic             not_judged: foreign worker
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
@@ -30,20 +29,14 @@ def missing(settings: ClusterSettings, group: str, state: ConnectState, row: Row
     body = body_of(row)
     if body.protocol_type != CONNECT or not body.members:
         return None
-    topic = connect_settings(settings, group).config_topic
-    if topic is None:
+    topics = connect_settings(settings, group)
+    if topics.config_topic is None:
         return None
     needed = _needed_offset(body)
     if needed is None or state.history.reaches(needed):
         return None
-    hint = _unguess(settings, group)
-    return f"config topic {topic} up to offset {needed}{hint}"
-
-
-def _unguess(settings: ClusterSettings, group: str) -> str:
-    if not connect_settings(settings, group).guessed_topics:
-        return ""
-    return f" (a guess: set clusters[].connect.{group}.config_topic)"
+    hint = f" (a guess: set clusters[].connect.{group}.config_topic)" if topics.guessed_topics else ""
+    return f"config topic {topics.config_topic} up to offset {needed}{hint}"
 
 
 def _needed_offset(body: GroupGeneration) -> int | None:
@@ -132,12 +125,5 @@ def _made_anew(observed: Observed, state: ConnectState, waiting: WaitingRecords)
     offset = observed.config_offset
     if offset is None or offset <= 0 or not state.history.begins_after(observed.at_ms):
         return False
-    return state.history.newer_than(observed.at_ms) or any(later < offset for later in _offsets_in(waiting.coming()))
-
-
-def _offsets_in(coming: Iterable[Row]) -> Iterator[int]:
-    """The config offsets of the next generations, as far as they have come."""
-    for row in coming:
-        offset = _needed_offset(row.body) if isinstance(row.body, GroupGeneration) else None
-        if offset is not None:
-            yield offset
+    coming = (_needed_offset(row.body) for row in waiting.coming() if isinstance(row.body, GroupGeneration))
+    return state.history.newer_than(observed.at_ms) or any(later is not None and later < offset for later in coming)

@@ -12,13 +12,13 @@ in its own configuration, neither), and must not judge one cluster's leader by t
 A process keeps its member id for as long as it reads one topic, so leaders are remembered by it.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.connect_protocol import WorkerState
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
 from rebalance_monitor.streaming.core.connect.configured import configured_at
-from rebalance_monitor.streaming.core.connect.observed import Observed, worker_of
+from rebalance_monitor.streaming.core.connect.observed import Observed, job_connector, worker_of
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade
@@ -73,8 +73,7 @@ def stranger(
         return None
     if historic and history.hole_offset is not None:
         return None
-    given = _connectors(job for view in observed.views.values() for job in view.assigned)
-    held = _connectors(job for view in observed.views.values() for job in view.held)
+    given, held = (frozenset(map(job_connector, jobs)) for jobs in (observed.assigned(), observed.reported()))
     if not given and leader not in sides.theirs and not held:
         return None
     known = history.names()
@@ -92,20 +91,14 @@ def stranger(
 def _left_lying(observed: Observed, history: ConfigHistory) -> bool:
     """Whether jobs of the watched topic are in nobody's hands with nothing pending: its own leader leaves none."""
     configured = configured_at(history, observed) or frozenset()
-    held = frozenset(job for view in observed.views.values() for job in view.holds)
-    return not observed.delay_ms and bool(configured - held - observed.revoked())
-
-
-def _connectors(jobs: Iterable[str | tuple[str, int]]) -> frozenset[str]:
-    return frozenset(job if isinstance(job, str) else job[0] for job in jobs)
+    return not observed.delay_ms and bool(configured - observed.hands() - observed.revoked())
 
 
 def _reason(
     observed: Observed, leader: str, odd: frozenset[str], sides: ConfigSides, topics: ConnectSettings, group: str
 ) -> str:
     names = sorted(odd)
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    what = f"hands out {', '.join(names[:SHOWN])}{more}, which" if names else "leaves everything lying that"
+    what = f"hands out {listed(names, SHOWN)}, which" if names else "leaves everything lying that"
     text = (
         f"foreign worker: {observed.process_of(leader)} leads and {what} config topic {topics.config_topic} "
         f"{'has never held' if names else 'holds'}, so it reads another one; {COMPARE}"

@@ -14,9 +14,9 @@ from rebalance_monitor.schemas.connect_protocol import WorkerState
 from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
 from rebalance_monitor.streaming.core.connect import (
     config_sanity,
-    delay_waits,
     evidence,
     last_config_record,
+    moves,
     unassigned,
     verdict,
     workers_gone,
@@ -27,13 +27,13 @@ from rebalance_monitor.streaming.core.connect.intent import intent_of, remembere
 from rebalance_monitor.streaming.core.connect.leader import carry
 from rebalance_monitor.streaming.core.connect.leader.answers import answered_as
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
+from rebalance_monitor.streaming.core.connect.member_bytes import shares_of
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_name, observe
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.context import Scene
 from rebalance_monitor.streaming.core.connect.rules.examine import examine
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.connect.rules.remembering import remember
-from rebalance_monitor.streaming.core.connect.shares import shares_of
 from rebalance_monitor.streaming.core.connect.state import ConnectState
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.connect.verdict import Judgement
@@ -87,7 +87,7 @@ def judged(view: GroupView, state: ConnectState, row: Row, never_came: Reason | 
     idle = unassigned.without_holder(turn.observed, turn.configured) if turn.configured is not None else ()
     state, doubts = _waits_unseen(state, turn, idle)
     published = _published(state, turn, idle)
-    waiting, published = delay_waits.follow(state.waits, published, turn.observed, turn.before, turn.configured)
+    waiting, published = moves.follow(state.waits, published, turn.observed, turn.before, turn.configured)
     state, notices = _examined(replace(state, waits=waiting), turn, idle)
     return state, [came_back, published, Notice(moment=moment, found=doubts), *notices]
 

@@ -18,23 +18,21 @@ from rebalance_monitor.streaming.core.connect import (
     foreign_workers,
     generation,
     passed_time,
-    records,
     topics,
     workers_gone,
 )
 from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory
-from rebalance_monitor.streaming.core.connect.member_bytes import CONNECT_MEMBERS
-from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange, unreadable_config
+from rebalance_monitor.streaming.core.connect.member_bytes import CONNECT_MEMBERS, shares_of
 from rebalance_monitor.streaming.core.connect.rules import RULES
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory, without_offsets
-from rebalance_monitor.streaming.core.connect.shares import shares_of
 from rebalance_monitor.streaming.core.connect.state import ConnectState
-from rebalance_monitor.streaming.core.connect.statuses import gaps, ordering, polled
+from rebalance_monitor.streaming.core.connect.statuses import ordering, polled
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
 from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep, step_of
 from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange, StatusChange, unreadable_config
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Doubting, Followed, RunsBehind, TopicReader
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.parts import part_of
@@ -98,11 +96,10 @@ class ConnectLifecycle(Lifecycle, ReadsTopics):
 
     def written(self, record: TopicRecord) -> str:
         """What the job keeps of a config record or a status."""
-        return records.written(record)
+        return topics.written(record)
 
     def topic_record(self, text: str) -> TopicRecord:
-        """A config record or a status. Raises CodecError."""
-        return records.change_of(text)
+        return topics.change_of(text)
 
     def open(self, view: GroupView, stored: str | None) -> Session:
         return ConnectSession(view, ConnectState() if stored is None else loads(ConnectState, stored))
@@ -137,13 +134,13 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
                     return [unreadable_config(self.view.settings.name, source_of(row), record)]
             case StatusChange(record=record):
                 tick, timeline = self.view.tick, self.state.timeline
-                live = not self.view.finite and gaps.records_in_time(timeline)
+                live = not self.view.finite and timeline.in_time
                 newest_ms, clock = self._newest_ms(), tick if live else None
                 read_ms = clocks.read_ms(self.view.envelope, newest_ms, row.timestamp_ms, clock)
                 read_ms = None if read_ms is None else read_ms + timeline.carry_ms
                 if hole and not self._polled:
                     at_ms = row.timestamp_ms if read_ms is None else min(row.timestamp_ms, read_ms)
-                    timeline = gaps.with_hole(timeline, row.partition, at_ms)
+                    timeline = timeline.with_hole(row.partition, at_ms)
                     self.state = replace(self.state, timeline=timeline)
                 historic = tick.historic if tick else False
                 sighting = ordering.sighting_of(row, record, historic=historic, read_ms=read_ms)
@@ -166,7 +163,6 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         return min(at_ms, tick.now_ms - clocks.surely_behind_ms(self.view.envelope))
 
     def _dated(self, at_ms: int) -> None:
-        """A config record of this time."""
         history = self.state.history
         if history.begins_ms is None or history.newest_ms < at_ms:
             begins_ms = at_ms if history.begins_ms is None else history.begins_ms
@@ -333,13 +329,13 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         clock = ordering.clock_of(self.view, timeline.carry_ms, end_ms, end_of_input=end_of_input)
         steps: Sequence[RecordStep] = self._steps
         if self._lost_from is not None:
-            timeline, steps = gaps.after_lost_records(timeline, steps, self._lost_from)
+            timeline, steps = timeline.after_lost_records(steps, self._lost_from)
         if self._lost:
-            timeline, said, steps = gaps.after_gap(self.view, timeline, steps, frozenset(self._lost))
+            timeline, said, steps = timeline.after_gap(self.view, steps, frozenset(self._lost))
             outputs += said
         sightings: Sequence[Sighting] = self._sightings
         if not self.view.finite:
-            timeline, sightings = gaps.records_read_late(timeline, sightings, self._newest_generation())
+            timeline, sightings = timeline.read_late(sightings, self._newest_generation())
         timeline, said = ordering.advance(self.view, timeline, sightings, steps, clock)
         outputs += said
         if end_of_input:

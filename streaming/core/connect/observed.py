@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
@@ -19,9 +20,16 @@ ConnectorOrTask = str | TopicItem
 """A connector instance (its name) or a task (name, number)."""
 
 
+AnyJob = TypeVar("AnyJob")
+
+
 def job_name(job: ConnectorOrTask) -> str:
     """`name` for a connector, `name-n` for a task, as Connect's REST interface writes them."""
     return job if isinstance(job, str) else f"{job[0]}-{job[1]}"
+
+
+def job_connector(job: ConnectorOrTask) -> str:
+    return job if isinstance(job, str) else job[0]
 
 
 def job_kind(job: ConnectorOrTask) -> str:
@@ -36,6 +44,15 @@ def job_key(job: ConnectorOrTask) -> str:
 def subjects_of(jobs: Iterable[ConnectorOrTask]) -> tuple[Subject, ...]:
     """Sorted subjects of what the arrays of Connect's bytes list."""
     return tuple(sorted(Subject(job_kind(job), job_name(job)) for job in jobs))
+
+
+def by_job(hands: Iterable[tuple[str, Iterable[AnyJob]]]) -> dict[AnyJob, list[str]]:
+    """Who has each job, of those who have these."""
+    found: dict[AnyJob, list[str]] = {}
+    for name, jobs in hands:
+        for job in jobs:
+            found.setdefault(job, []).append(name)
+    return found
 
 
 NO_ADDRESS = "NOTUSED"
@@ -99,19 +116,54 @@ class Observed:
 
     def holders(self) -> dict[ConnectorOrTask, list[str]]:
         """Member ids per job held after the round, of members that can be read."""
-        found: dict[ConnectorOrTask, list[str]] = {}
-        for member_id, view in self.views.items():
-            for job in view.holds if view.readable else ():
-                found.setdefault(job, []).append(member_id)
-        return found
+        return by_job((member_id, view.holds) for member_id, view in self.views.items() if view.readable)
 
     @property
     def readable(self) -> bool:
-        """Whether every member's bytes could be read."""
         return all(view.readable for view in self.views.values())
+
+    @property
+    def leading(self) -> WorkerView | None:
+        """The leader; None where the record names none of its members."""
+        return self.views.get(self.leader or "")
+
+    @property
+    def formed_ms(self) -> int:
+        """When the join phase ended; the record's time where it does not say."""
+        return self.state_ms if self.state_ms > 0 else self.at_ms
+
+    @property
+    def header(self) -> tuple[str | None, int | None, int, int]:
+        """What a member that has applied the answer shows of it besides jobs: see `WorkerView.shown`."""
+        return self.leader, self.config_offset, self.error, self.delay_ms
+
+    def shown_by(self, view: WorkerView) -> bool | None:
+        """Whether a member of the next record shows that it has applied this answer; None where nothing tells, be it
+        because the answer before looks the same."""
+        before = self.views.get(view.member_id)
+        if before is None or view.shown is None:
+            return None
+        if view.shown != self.header or view.held != before.holds:
+            return False
+        return None if (before.shown, before.held) == (view.shown, view.held) else True
+
+    def reported(self) -> frozenset[ConnectorOrTask]:
+        """What members report as theirs."""
+        return frozenset(job for view in self.views.values() for job in view.held)
+
+    def hands(self) -> frozenset[ConnectorOrTask]:
+        """Every job that some member has after the round."""
+        return frozenset(job for view in self.views.values() for job in view.holds)
+
+    def assigned(self) -> frozenset[ConnectorOrTask]:
+        return frozenset(job for view in self.views.values() for job in view.assigned)
 
     def revoked(self) -> frozenset[ConnectorOrTask]:
         return frozenset(job for view in self.views.values() for job in view.revoked)
+
+    def taken_back(self) -> frozenset[ConnectorOrTask]:
+        """What members were given and had to give back in the same round."""
+        return frozenset(job for view in self.views.values() for job in view.revoked - view.held)
 
     def workers(self) -> dict[str, str]:
         """Member id per worker (or per member id where the worker is not known, or is not one alone)."""

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
-from rebalance_monitor.streaming.core.connect.delay_waits import DelayWaits
 from rebalance_monitor.streaming.core.connect.foreign_workers import ConfigSides
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Process
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenLeaders
+from rebalance_monitor.streaming.core.connect.moves import DelayWaits
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.connect.intent import declared_by
-from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import longest_delay_ms
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_key, job_name, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import UNASSIGNED_TOO_LONG
 from rebalance_monitor.streaming.core.connect.rules.memory import Window
@@ -23,7 +23,7 @@ from rebalance_monitor.streaming.core.connect.rules.window import CLOCK_SLACK_MS
 from rebalance_monitor.streaming.core.connect.state import ConnectState
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey
 from rebalance_monitor.streaming.core.model.messages import utc
@@ -38,8 +38,7 @@ SHOWN = 3
 
 def without_holder(observed: Observed, configured: frozenset[ConnectorOrTask]) -> WithoutHolder:
     """Jobs that are configured and in nobody's hands after the round, sorted."""
-    held = {job for view in observed.views.values() for job in view.holds}
-    return subjects_of(configured - held)
+    return subjects_of(configured - observed.hands())
 
 
 def without_worker(
@@ -75,11 +74,7 @@ def noted(
         one.key: row.timestamp_ms if anew(one.id) else state.unassigned_since_ms.get(one.key, row.timestamp_ms)
         for one in waits
     }
-    leading = observed.views.get(observed.leader or "")
-    topics = connect_settings(view.settings, view.group)
-    delay_ms = topics.max_delay_of(leading.worker if leading is not None else None)
-    if delay_ms is None:
-        delay_ms = hypotheses.DEFAULT_MAX_DELAY_MS
+    delay_ms = longest_delay_ms(connect_settings(view.settings, view.group), observed)
     if state.waits.open is not None:  # the leader's own maximum counts, and may be another one than is known
         delay_ms = max(delay_ms, state.waits.open.delay_ms)
     over = tuple(key for key, incident in _open(view) if not any(subject.key in since for subject in incident.subjects))
@@ -138,10 +133,15 @@ def due_ms(view: GroupView, state: ConnectState) -> int | None:
 
 def late(view: GroupView, state: ConnectState, at_ms: int) -> list[Finding]:
     """One finding for each set of jobs that has waited too long at this time and is in no incident yet."""
-    if state.last is None or went_on_unread(view, state):
-        return []
-    times = sorted({since for since in unreported(view, state) if since + state.patience_ms <= at_ms})
-    return [finding for since_ms in times for finding in _findings(state, state.last, since_ms)]
+    return [finding for _, findings in _late(view, state, at_ms) for finding in findings]
+
+
+def _late(view: GroupView, state: ConnectState, at_ms: int) -> Iterator[tuple[int, tuple[Finding, ...]]]:
+    """These findings, and when each set had waited too long."""
+    last = state.last
+    if last is not None and not went_on_unread(view, state):
+        for since_ms in sorted({one for one in unreported(view, state) if one + state.patience_ms <= at_ms}):
+            yield since_ms + state.patience_ms, tuple(_findings(state, last, since_ms))
 
 
 def doubted(view: GroupView, state: ConnectState, idle: WithoutHolder, at_ms: int) -> list[Finding]:
@@ -168,18 +168,10 @@ def _findings(state: ConnectState, last: Observed, since_ms: int) -> Iterator[Fi
         (waiting & state.nobody_may_run, _nobody(state, last, waiting & state.nobody_may_run)),
     ):
         if keys:
-            yield Finding(
-                rule=UNASSIGNED_TOO_LONG,
-                severity=Severity.HIGH,
-                certainty=Certainty.CERTAIN,
-                subjects=tuple(sorted(map(subject_of, keys))),
-                message=f"{_count(len(keys))} without holder since {utc(since_ms)}, {why}",
-                evidence=(Evidence(source=last.source),),
-            )
-
-
-def _count(jobs: int) -> str:
-    return "1 configured connector or task" if jobs == 1 else f"{jobs} configured connectors and tasks"
+            subjects = tuple(sorted(map(subject_of, keys)))
+            jobs = "connector or task" if len(keys) == 1 else "connectors and tasks"
+            message = f"{len(keys)} configured {jobs} without holder since {utc(since_ms)}, {why}"
+            yield finding_of(UNASSIGNED_TOO_LONG, subjects, message, (Evidence(source=last.source),))
 
 
 def _nobody(state: ConnectState, last: Observed, keys: Collection[str]) -> str:
@@ -204,10 +196,6 @@ def went_on_unread(view: GroupView, state: ConnectState) -> bool:
 
 def overdue(view: GroupView, state: ConnectState, now_ms: int, *, historic: bool) -> Iterator[Notice]:
     """A notice for each set of jobs whose patience is over at `now_ms`."""
-    last = state.last
-    if last is None or went_on_unread(view, state):
-        return
-    for since_ms in sorted({one for one in unreported(view, state) if one + state.patience_ms <= now_ms}):
-        due_ms = since_ms + state.patience_ms
-        moment = view.moment(due_ms, generation=last.generation, historic=historic)
-        yield Notice(moment=moment, found=tuple(_findings(state, last, since_ms)))
+    generation = 0 if state.last is None else state.last.generation
+    for due_ms, findings in _late(view, state, now_ms):
+        yield Notice(moment=view.moment(due_ms, generation=generation, historic=historic), found=findings)

@@ -8,26 +8,25 @@ carried hypotheses x {clock readings} x {sync applied, missed}, with the config 
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 
 from rebalance_monitor.assignors.connect import eager
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound
 from rebalance_monitor.schemas.connect_protocol import WorkerState
-from rebalance_monitor.streaming.core.connect.configured import configured_at, hidden_at
+from rebalance_monitor.streaming.core.connect.configured import configured_at, hidden_at, jobs_of_counts
 from rebalance_monitor.streaming.core.connect.intent import declared_by
 from rebalance_monitor.streaming.core.connect.leader import hypotheses, unknown_memory
 from rebalance_monitor.streaming.core.connect.leader.answers import (
     difference,
     equal_bytes,
     fitting,
-    java_versions,
     same_but_for_choice,
     same_but_for_names,
     same_sets,
 )
 from rebalance_monitor.streaming.core.connect.leader.fallback import after_gap, after_unknown, recounted
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
-from rebalance_monitor.streaming.core.connect.leader.reported_round import reported_round
 from rebalance_monitor.streaming.core.connect.leader.rounds import (
     Case,
     flagged_rounds,
@@ -36,7 +35,7 @@ from rebalance_monitor.streaming.core.connect.leader.rounds import (
     rounds_with_lost,
 )
 from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
-from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import freedom_of
+from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import freedom_of, reported_round
 from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask
 from rebalance_monitor.streaming.core.connect.reasons import (
     ARRAY_ORDER,
@@ -55,7 +54,7 @@ from rebalance_monitor.streaming.core.connect.reasons import (
     other_answer,
     other_release,
 )
-from rebalance_monitor.streaming.core.model.candidates import Candidate, explanation, those
+from rebalance_monitor.streaming.core.model.candidates import Candidate, Fitting, explanation, those
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConnectShare, ExpectedShare, Grade, Verdict
 
@@ -119,11 +118,7 @@ def with_lost(case: Case, judgement: Judgement, lost: str) -> Judgement:
 
 def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
     results = [eager.assign(one) for one in rounds]
-    java = java_versions(case.settings)
-
-    def exactly(tries: Iterable[ConnectResult]) -> list[ConnectResult]:
-        return [one for one in tries if equal_bytes(case.body, one, java)]
-
+    exactly: Fitting[ConnectResult] = those(lambda one: equal_bytes(case, one))
     found = explanation(
         (
             Candidate(results[:1], exactly),
@@ -143,9 +138,8 @@ def _judge_eager(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
 
 
 def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgement:
-    versions = java_versions(case.settings)
-    runs = list(runs_of(case, rounds[:1], case.carried.hypotheses, versions))
-    fits = fitting(case.body, runs, versions)
+    runs = list(runs_of(case, rounds[:1], case.carried.hypotheses))
+    fits = fitting(case, runs)
     if fits:
         return _fitted(case, rounds, fits)
     if not case.carried.complete:
@@ -161,11 +155,10 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
 
 def _fitted(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> Judgement:
     """What the leader remembers after an answer that some carried memory gives; the others that it may remember."""
-    versions = java_versions(case.settings)
     fits = [*fits, *_other_families(case, rounds, fits)]
     if case.settings.release is None:  # the first answer of another release may look like one of the old
         others = _settled(case, case.carried.other_releases)
-        fits += fitting(case.body, runs_of(case, rounds[:1], others, versions), versions)
+        fits += fitting(case, runs_of(case, rounds[:1], others))
     if case.missing_generations:
         fits += _families_after_gap(case, rounds, fits)
     doubted = _doubted_families(case, rounds, fits)
@@ -184,11 +177,8 @@ def _other_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run
     others = [one for one in case.carried.hypotheses if one.era not in families]
     if not others:
         return []
-    versions = java_versions(case.settings)
-    found = list(
-        fitting(case.body, runs_of(case, rounds[:1], hypotheses.guessed(others, case.observed), versions), versions)
-    )
-    return [*found, *fitting(case.body, runs_of(case, rounds[1:], _settled(case, others), versions), versions)]
+    found = fitting(case, runs_of(case, rounds[:1], hypotheses.guessed(others, case.observed)))
+    return [*found, *fitting(case, runs_of(case, rounds[1:], _settled(case, others)))]
 
 
 def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
@@ -199,8 +189,7 @@ def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list
     if not others:
         return []
     unseen = _after_gap(case, rounds, others)
-    versions = java_versions(case.settings)
-    return fitting(case.body, runs_of(case, rounds, unseen, versions, both_syncs=True), versions)
+    return fitting(case, runs_of(case, rounds, unseen, both_syncs=True))
 
 
 def _after_gap(
@@ -229,33 +218,30 @@ def _after_unknown(case: Case, rounds: tuple[ConnectRound, ...], eras: Iterable[
 
 def _candidates(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -> Iterator[Candidate[Run]]:
     """What else may be behind an answer that nothing carried gives, most likely first. `runs`: of what was carried."""
-    java = java_versions(case.settings)
 
-    def exactly(tries: Iterable[Run]) -> list[Run]:
-        return fitting(case.body, tries, java)
-
+    exactly = partial(fitting, case)
     if case.carried.uncounted:
-        yield Candidate(runs_of(case, rounds[:1], recounted(case.carried.hypotheses), java), exactly, UNSEEN_REBALANCES)
+        yield Candidate(runs_of(case, rounds[:1], recounted(case.carried.hypotheses)), exactly, UNSEEN_REBALANCES)
     guessed = hypotheses.guessed(case.carried.hypotheses, case.observed)
     if guessed:
-        tries = runs_of(case, rounds[:1], guessed, java)
+        tries = runs_of(case, rounds[:1], guessed)
         if case.missing_generations:  # the rest of a delay that began unseen looks like a maximum
             unseen = _after_gap(case, rounds, case.carried.hypotheses)
-            tries = chain(tries, runs_of(case, rounds[:1], unseen, java, both_syncs=True))
+            tries = chain(tries, runs_of(case, rounds[:1], unseen, both_syncs=True))
         yield Candidate(tries, exactly, UNKNOWN_MAXIMUM)
     others = _settled(case, case.carried.other_releases)
-    yield Candidate(runs_of(case, rounds[:1], others, java), exactly, other_release(case.settings.release))
+    yield Candidate(runs_of(case, rounds[:1], others), exactly, other_release(case.settings.release))
     settled = _settled(case, case.carried.hypotheses)
-    yield Candidate(runs_of(case, rounds[1:], settled, java), exactly, CONFIG_BEHIND)
+    yield Candidate(runs_of(case, rounds[1:], settled), exactly, CONFIG_BEHIND)
     known = reported_round(case) if case.missing_generations else None
     running = [one for one in settled if known is None or known.admits(one.memory, case.observed)]
-    yield Candidate(runs_of(case, rounds[:1], running, java, clocks_apart=True), exactly, CLOCKS_APART)
-    yield Candidate(runs_of(case, tuple(revived_rounds(case, rounds)), settled, java), exactly, REVIVED)
+    yield Candidate(runs_of(case, rounds[:1], running, clocks_apart=True), exactly, CLOCKS_APART)
+    yield Candidate(runs_of(case, tuple(revived_rounds(case, rounds)), settled), exactly, REVIVED)
     if case.missing_generations:
         unseen = _after_gap(case, rounds, [*case.carried.hypotheses, *guessed])
-        yield Candidate(runs_of(case, rounds, unseen, java, both_syncs=True), exactly, MISSING_GENERATIONS)
+        yield Candidate(runs_of(case, rounds, unseen, both_syncs=True), exactly, MISSING_GENERATIONS)
     # Behind all others, because it takes away what a leader must place: with it many a mistake would look right.
-    yield Candidate(runs_of(case, tuple(flagged_rounds(case, rounds)), settled, java), exactly, CONFIG_FLAGGED)
+    yield Candidate(runs_of(case, tuple(flagged_rounds(case, rounds)), settled), exactly, CONFIG_FLAGGED)
     lists = declared_by(case.body)
     yield Candidate(runs, those(lambda run: same_but_for_names(case.body, run.result)), ARRAY_ORDER)
     yield Candidate(runs, those(lambda run: same_but_for_choice(case.body, run.result, lists)), EQUAL_CHOICE)
@@ -288,8 +274,8 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
     if _compacted(case):
         return not_judged(COMPACTED, assignor=_assignor(case))
     lost = tuple(rounds_with_lost(case, rounds))
-    minds, java = hypotheses.usual(case.carried.hypotheses), java_versions(case.settings)
-    if any(same_sets(case.body, run.result) for run in runs_of(case, lost, minds, java, both_syncs=True)):
+    minds = hypotheses.usual(case.carried.hypotheses)
+    if any(same_sets(case.body, run.result) for run in runs_of(case, lost, minds, both_syncs=True)):
         return not_judged(MARKER_OR_RECORD, assignor=_assignor(case))
     eras = _eras(case)
     if case.settings.release is None:
@@ -311,7 +297,7 @@ def _unexplained(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) 
             grade=Grade.EXPLAINABLE, assignor=_assignor(case), eras=shown, reason=hypotheses.BOUND_EXCEEDED
         )
         return Judgement(verdict, after)
-    runs = runs or list(runs_of(case, rounds[:1], minds, java))
+    runs = runs or list(runs_of(case, rounds[:1], minds))
     if not runs:
         text = "the leader's assignor cannot be run on this record"
         return not_judged(Reason(ReasonKind.CANNOT_RUN, text), assignor=_assignor(case))
@@ -331,11 +317,11 @@ def _unseen(case: Case) -> Reason | None:
 
 def _other_maximum(case: Case, rounds: tuple[ConnectRound, ...], expected: ConnectResult) -> str:
     """What to set if the leader's maximum delay is another one than configured; "" where that would not explain it."""
-    seen_ms, java = case.observed.delay_ms, java_versions(case.settings)
+    seen_ms = case.observed.delay_ms
     if case.max_delay_ms is None or expected.delay_ms == seen_ms:
         return ""
     others = [replace(one, max_delay_ms=seen_ms) for one in case.carried.hypotheses]
-    if not fitting(case.body, runs_of(case, rounds[:1], others, java), java):
+    if not fitting(case, runs_of(case, rounds[:1], others)):
         return ""
     return (
         f"; right only if scheduled.rebalance.max.delay.ms is {seen_ms} on {case.leader_view.worker}: "
@@ -355,10 +341,7 @@ def _compacted(case: Case) -> bool:
 
 
 def _configured(rounds: tuple[ConnectRound, ...]) -> frozenset[ConnectorOrTask]:
-    snapshot = rounds[0].fresh_config or rounds[0].config
-    return frozenset(snapshot.connectors) | {
-        (name, number) for name, count in snapshot.connectors.items() for number in range(count)
-    }
+    return jobs_of_counts((rounds[0].fresh_config or rounds[0].config).connectors)
 
 
 def _assignor(case: Case) -> str:

@@ -12,48 +12,37 @@ A group that the monitor first sees Empty, or that became Empty in history, is t
 Connectors that rest (target state PAUSED or STOPPED) or that were deleted need no worker: connect.md part 7.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
-from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted
-from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory, TargetEntry
-from rebalance_monitor.streaming.core.connect.leader import hypotheses
+from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, apply
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import longest_delay_ms
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.state import ConnectState, Emptied
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.incidents import damping
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
-from rebalance_monitor.streaming.core.model.messages import utc
+from rebalance_monitor.streaming.core.model.messages import listed, utc
 from rebalance_monitor.streaming.core.model.records import Row
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Source, Subject
+from rebalance_monitor.streaming.core.model.results import Evidence, Part, Severity, Source, Subject
 
 SHOWN = 3
 """Connectors that the message names before it only counts them."""
 
 
-def to_run(history: ConfigHistory, from_ms: int) -> Iterator[tuple[int, frozenset[str]]]:
+def to_run(history: ConfigHistory, from_ms: int) -> Iterator[tuple[int, Set[str]]]:
     """Which connectors should run: at `from_ms`, then after each later change (time in ms, never descending)."""
-    configured, resting = set(history.base.counts), set(history.resting)
-    at_ms = from_ms
-    entries: list[ConfigEntry | TargetEntry] = [*history.entries, *history.targets]
-    for entry in sorted(entries, key=lambda one: one.offset):
+    state, at_ms = history.base, from_ms
+    for entry in history.entries:
         if entry.at_ms > at_ms:
-            yield at_ms, frozenset(configured - resting)
+            yield at_ms, state.counts.keys() - state.resting
             at_ms = entry.at_ms
-        match entry:
-            case TargetEntry(name=name, resting=rests):
-                (resting.add if rests else resting.discard)(name)
-            case ConfigEntry(record=ConnectorConfigured(name=name)):
-                configured.add(name)
-            case ConfigEntry(record=ConnectorDeleted(name=name)):
-                configured.discard(name)
-            case _:
-                pass
-    yield at_ms, frozenset(configured - resting)
+        state = apply(state, entry.record)
+    yield at_ms, state.counts.keys() - state.resting
 
 
 def emptied(view: GroupView, state: ConnectState, source: Source, moment: Moment) -> tuple[ConnectState, bool]:
@@ -77,12 +66,9 @@ def deleted(view: GroupView, state: ConnectState, row: Row, *, historic: bool) -
 def _since(view: GroupView, state: ConnectState, source: Source, moment: Moment) -> Emptied | None:
     """None where the last leader read another config topic: what the watched one holds is not this group's."""
     last, settings = state.last, view.settings
-    leading = None if last is None else last.views.get(last.leader or "")
     if last is not None and last.leader in state.sides.theirs:
         return None
-    delay_ms = connect_settings(settings, view.group).max_delay_of(None if leading is None else leading.worker)
-    if delay_ms is None:
-        delay_ms = hypotheses.DEFAULT_MAX_DELAY_MS
+    delay_ms = longest_delay_ms(connect_settings(settings, view.group), last)
     silent_ms = settings.silent_member_ms_of(view.group)
     if silent_ms is None:
         silent_ms = state.session_ms or settings.session_timeout_ms
@@ -98,7 +84,6 @@ def _since(view: GroupView, state: ConnectState, source: Source, moment: Moment)
 
 
 def open_keys(view: GroupView) -> tuple[PartKey, ...]:
-    """Keys of the rule's open incidents."""
     return tuple(key for key, one in view.open().items() if one.code == ALL_WORKERS_GONE.code)
 
 
@@ -131,11 +116,11 @@ def due_ms(view: GroupView, state: ConnectState) -> int | None:
     return next(_opens(changes, _patience_ms(view, gone)), None)
 
 
-def _over(changes: list[tuple[int, frozenset[str]]], opened_ms: int) -> Iterator[tuple[int, frozenset[str]]]:
+def _over(changes: list[tuple[int, Set[str]]], opened_ms: int) -> Iterator[tuple[int, Set[str]]]:
     return ((at, names) for at, names in changes if not names and at >= opened_ms)
 
 
-def _opens(changes: list[tuple[int, frozenset[str]]], patience_ms: int) -> Iterator[int]:
+def _opens(changes: list[tuple[int, Set[str]]], patience_ms: int) -> Iterator[int]:
     since: int | None = None
     for at, names in changes:
         if since is not None and at >= since + patience_ms:
@@ -176,15 +161,7 @@ def late(view: GroupView, state: ConnectState, at_ms: int) -> list[Finding]:
     if gone is None or due is None or due > at_ms:
         return []
     names = [names for since, names in to_run(state.history, gone.at_ms) if since <= due][-1]
-    shown = ", ".join(sorted(names)[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
     count = "1 connector is" if len(names) == 1 else f"{len(names)} connectors are"
-    return [
-        Finding(
-            rule=ALL_WORKERS_GONE,
-            severity=Severity.CRITICAL,
-            certainty=Certainty.CERTAIN,
-            subjects=(Subject("group", view.group),),
-            message=f"the group has had no worker since {utc(gone.since_ms)}, and {count} to run: {shown}",
-            evidence=(Evidence(source=gone.source),),
-        )
-    ]
+    shown = listed(sorted(names), SHOWN)
+    message = f"the group has had no worker since {utc(gone.since_ms)}, and {count} to run: {shown}"
+    return [finding_of(ALL_WORKERS_GONE, (Subject("group", view.group),), message, (Evidence(source=gone.source),))]

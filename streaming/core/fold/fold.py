@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
-from rebalance_monitor.streaming.core.clocks.others import Hearing, OtherClocks
+from rebalance_monitor.streaming.core.clocks.others import OtherClocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold import (
     all_groups,
@@ -102,7 +102,7 @@ def fold_group(
     end the fold by raising."""
     finite = end_of_input or witnesses is not None
     fold = _Fold(registry, settings, group, state, tick, finite=finite, knowledge=knowledge)
-    fold.before_record, fold.hearing = before_record, Hearing(witnesses)
+    fold.before_record, fold.hearing = before_record, witnesses or OtherClocks()
     for row in sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)):
         before_record(row)
         fold.take(row)
@@ -126,7 +126,7 @@ class _Fold(Intake):
     """One call of `fold_group`: what has been taken in is judged, and what only time brings up follows."""
 
     before_record: Callable[[Row], None]
-    hearing: Hearing
+    hearing: OtherClocks
     wants_waiting = False
 
     def seen_again(self, row: Row) -> None:
@@ -222,7 +222,7 @@ class _Fold(Intake):
         why = session.never_came(row, missing) if isinstance(session, Awaits) and missing is not None else None
         before, last = self.envelope, session.last()
         passing = self._passing(session, head)
-        leap = clocks.leap(before, last, passing, finite=self.hearing.witnesses is not None)
+        leap = clocks.leap(before, last, passing, finite=self.hearing.whole)
         self._rebase(session, passing)
         generation_went_back(self, row, before, last)
         self._generation(session, head, before, why, leap)

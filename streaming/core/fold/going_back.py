@@ -18,8 +18,8 @@ from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.published import body_of, source_of
 from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.generation_back import GENERATION_BACK
 from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.of_every_group import GENERATION_BACK
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.model.subjects import LastRecord

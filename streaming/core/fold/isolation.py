@@ -30,8 +30,8 @@ from rebalance_monitor.streaming.core.fold.state import (
 )
 from rebalance_monitor.streaming.core.incidents.book import Book, Pages
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.of_every_group import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind

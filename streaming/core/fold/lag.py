@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.damping import patience_ms
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
-from rebalance_monitor.streaming.core.incidents.progress import LAG_ON_ONE, NOT_ADVANCING
+from rebalance_monitor.streaming.core.incidents.of_every_group import LAG_ON_ONE, NOT_ADVANCING
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey
 from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.records import Tick

@@ -23,8 +23,8 @@ from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.incidents.damping import patience_ms
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.of_every_group import STATIC_MEMBER_MISSING
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS
-from rebalance_monitor.streaming.core.incidents.static_member_missing import STATIC_MEMBER_MISSING
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.records import GroupGeneration

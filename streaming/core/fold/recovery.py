@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.book import Book, Changes
-from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.notice import Notice
+from rebalance_monitor.streaming.core.incidents.of_every_group import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.records import Tick
 

@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.core.fold.state import Envelope, Restless
 from rebalance_monitor.streaming.core.fold.timeouts import ASSUMED, timeouts_of
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
-from rebalance_monitor.streaming.core.incidents.restless_groups import CRASH_LOOP, REBALANCE_STORM
+from rebalance_monitor.streaming.core.incidents.of_every_group import CRASH_LOOP, REBALANCE_STORM
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import (
     Certainty,

@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
-from rebalance_monitor.streaming.core.incidents.stuck_rebalance import STUCK_REBALANCE
+from rebalance_monitor.streaming.core.incidents.of_every_group import STUCK_REBALANCE
 from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject

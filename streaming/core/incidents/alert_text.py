@@ -6,6 +6,7 @@ Both ways of notifying use it: pushed alerts as text, Prometheus' rules through 
 from collections.abc import Callable
 from typing import NamedTuple
 
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.results import Incident
 
 MOST_NAMED = 5
@@ -29,12 +30,7 @@ def named(incident: Incident, worker: Callable[[str], str]) -> list[Named]:
     things = [f"{one.type} {one.id}" for one in incident.subjects if one.type not in ("worker", "group")]
     if not things:
         return _some([Named(f"worker {one}", "") for one in workers], incident.more)
-    return _some([Named(one, _listed(workers)) for one in things], incident.more)
-
-
-def _listed(workers: tuple[str, ...]) -> str:
-    more = len(workers) - MOST_NAMED
-    return ", ".join(workers[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return _some([Named(one, listed(workers, MOST_NAMED)) for one in things], incident.more)
 
 
 def _some(all_named: list[Named], unnamed: int) -> list[Named]:

@@ -120,7 +120,6 @@ class Book:
         self._ledgers = {Lane.RECORDS: _Ledger(pages.records), Lane.EVENTS: _Ledger(pages.events)}
 
     def pages(self) -> Pages:
-        """The book to be stored."""
         return Pages(*(self._ledgers[lane].page() for lane in Lane))
 
     def open(self, lane: Lane = Lane.RECORDS) -> Mapping[PartKey, Part]:
@@ -178,7 +177,6 @@ class Book:
         return done
 
     def due_ms(self, lane: Lane = Lane.RECORDS) -> int | None:
-        """When the next part of the lane is to be notified, louder or not any more."""
         return min(self._times(self._ledgers[lane]), default=None)
 
     # -- findings --------------------------------------------------------------------------------------------------

@@ -22,5 +22,4 @@ class Catalogue:
         )
 
     def titled(self, title: str) -> tuple[Rule, ...]:
-        """The rules of this title."""
         return tuple(rule for rule in self.rules if rule.title == title)

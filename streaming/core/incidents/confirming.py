@@ -92,9 +92,8 @@ FOLD_ERRORS = Check("curl -s http://$MONITOR/metrics | grep fold_errors", "the e
 
 STOP_DOUBLE = (
     looks(
-        "Find out which of the two runs is the wrong one: it is on the worker that the latest generation does not "
-        "list as "
-        "the holder. The group's page shows both."
+        "Find out which of the two runs is the wrong one: it is on the worker that the latest generation does not list "
+        "as the holder. The group's page shows both."
     ),
     moves(
         "Restart that worker. Restarting the connector alone may leave the second run alive.",

@@ -22,3 +22,27 @@ class Finding:
     evidence: tuple[Evidence, ...]
     next_step: str = ""
     cause: tuple[Subject, ...] = ()
+
+
+def finding_of(
+    rule: Rule,
+    subjects: tuple[Subject, ...],
+    message: str,
+    evidence: tuple[Evidence, ...],
+    *,
+    severity: Severity | None = None,
+    certainty: Certainty = Certainty.CERTAIN,
+    next_step: str = "",
+    cause: tuple[Subject, ...] = (),
+) -> Finding:
+    """A finding that is certain, and as bad as its rule says, unless something else is said."""
+    return Finding(
+        rule=rule,
+        severity=severity or rule.severity,
+        certainty=certainty,
+        subjects=subjects,
+        message=message,
+        evidence=evidence,
+        next_step=next_step,
+        cause=cause,
+    )

@@ -20,6 +20,7 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, rank
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Part, Subject
 from rebalance_monitor.streaming.core.model.subjects import connector_of
 
@@ -137,8 +138,7 @@ def _others(order: Sequence[Part], first: Part | None, common: Sequence[Subject]
         return ""
     said = None if first is None else _name(first)
     names = [name for name in dict.fromkeys(map(_name, order)) if name != said]
-    more = f" and {len(names) - SHOWN_IN_TEXT} more" if len(names) > SHOWN_IN_TEXT else ""
-    also = f"; also {', '.join(names[:SHOWN_IN_TEXT])}{more}" if names else f"; {len(order)} findings"
+    also = f"; also {listed(names, SHOWN_IN_TEXT)}" if names else f"; {len(order)} findings"
     return also + (f" (in common: {', '.join(map(_text, common))})" if common else "")
 
 
@@ -152,7 +152,6 @@ def _text(subject: Subject) -> str:
 
 
 def by_incident(parts: Mapping[str, Part]) -> dict[str, dict[str, Part]]:
-    """The parts of each incident, by their keys."""
     found: dict[str, dict[str, Part]] = {}
     for key, part in parts.items():
         found.setdefault(part.incident_id, {})[key] = part

@@ -79,7 +79,6 @@ def notifications(known: Mapping[str, NotifiedIncident], transitions: Sequence[I
 
 
 def _followed(now: dict[str, NotifiedIncident], incident: Incident, leader: str) -> Iterator[Incident]:
-    """A transition of a follower."""
     if incident.firing and _louder(incident, now[leader].incident):
         now[incident.incident_id] = NotifiedIncident(incident)
         yield replace(incident, transition="fired")

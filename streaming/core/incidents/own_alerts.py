@@ -38,6 +38,15 @@ _END = Check(
     "kafka-get-offsets.sh --bootstrap-server $BROKERS --topic __consumer_offsets --time -1",
     "the ends of all partitions; compare with `select topic, partition, next_offset from rebalance_monitor.positions`",
 )
+WHILE_BLIND = OwnAlert(
+    name="RebalanceIncidentWhileBlind",
+    severity="info",
+    summary="{{ $labels.rule }} in group {{ $labels.group }} came up while {{ $labels.cluster }} was not read",
+    description="A mark for Alertmanager, not for people: this incident was opened by the clock alone, while the "
+    "cluster could not be read. People are notified when the cluster is read again and the incident is still open.",
+    advice=(looks("Look after the cluster first: `RebalanceMonitorClusterNotReady`."),),
+    resolves="When the cluster is read to its end again: then the incident is either resolved or notified.",
+)
 ABSENT = OwnAlert(
     name="RebalanceMonitorAbsent",
     hold="5m",
@@ -341,8 +350,7 @@ GROUPS_HIDDEN = OwnAlert(
     severity="info",
     summary="More groups in {{ $labels.cluster }} than have series",
     description="{{ $value }} groups are beyond metrics.max_groups: they are judged, and people are notified, but "
-    "they have no "
-    "series of their own until they have an incident.",
+    "they have no series of their own until they have an incident.",
     confirm=(Check("kafka-groups.sh --bootstrap-server $BROKERS --list | wc -l", "how many groups there are"),),
     advice=(
         in_place("Raise `metrics.max_groups` if Prometheus can bear it."),
@@ -350,32 +358,7 @@ GROUPS_HIDDEN = OwnAlert(
     ),
     resolves="When the groups fit again.",
 )
-WHILE_BLIND = OwnAlert(
-    name="RebalanceIncidentWhileBlind",
-    severity="info",
-    summary="{{ $labels.rule }} in group {{ $labels.group }} came up while {{ $labels.cluster }} was not read",
-    description="A mark for Alertmanager, not for people: this incident was opened by the clock alone, while the "
-    "cluster could not be read. People are notified when the cluster is read again and the incident is still open.",
-    advice=(looks("Look after the cluster first: `RebalanceMonitorClusterNotReady`."),),
-    resolves="When the cluster is read to its end again: then the incident is either resolved or notified.",
-)
-OWN_ALERTS = (
-    WHILE_BLIND,
-    ABSENT,
-    STALE,
-    BLIND,
-    CLUSTER_NOT_READY,
-    DEGRADED,
-    GAP,
-    PART_FAILING,
-    ROWS_REFUSED,
-    AUDIT_FAILED,
-    NOTIFICATIONS_STUCK,
-    NOTIFICATIONS_REFUSED,
-    UNEXPLAINED,
-    UNDECODABLE,
-    GROUPS_HIDDEN,
-)
+OWN_ALERTS = tuple(one for one in vars().values() if isinstance(one, OwnAlert))
 """Every alert about the monitor, the mark of a blind moment first."""
 
 

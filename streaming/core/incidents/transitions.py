@@ -56,7 +56,6 @@ def message_of(finding: Finding) -> str:
 
 
 def part_of(finding: Finding, moment: Moment, incident: str) -> Part:
-    """A part as it begins."""
     return Part(
         incident_id=incident,
         code=finding.rule.code,

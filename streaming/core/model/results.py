@@ -265,7 +265,7 @@ class NewestStatus:
 class JobState:
     """One job of a Connect group, three ways: who has it by the group's records, who should, and who runs it.
 
-    `agreement` sums up: see `three_way`. `gone`: nobody knows the job any more.
+    `agreement` sums up: see `statuses.facts.agreement`. `gone`: nobody knows the job any more.
     """
 
     KIND: ClassVar[str] = "connector_or_task"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.connect.witnesses import Stamps
+from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group, route
 from rebalance_monitor.streaming.core.model.records import PASSED_OVER, GroupGeneration, OtherGroup, Row, Tick

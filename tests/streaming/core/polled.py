@@ -7,7 +7,7 @@ from pathlib import Path
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
-from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group, route
 from rebalance_monitor.streaming.core.model.records import POLLED, GroupDeleted, GroupGeneration, Row, Tick

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, Tick
 from rebalance_monitor.streaming.core.model.results import Grade, Result

@@ -1,7 +1,7 @@
 """Generations of one kind close behind each other are one event; slower or other ones are not."""
 
-from rebalance_monitor.streaming.core.connect.statuses.bursts import burst_of, with_record
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
+from rebalance_monitor.streaming.core.connect.statuses.settling import burst_of, with_record
 from rebalance_monitor.streaming.core.model.details import Burst
 from rebalance_monitor.streaming.core.model.results import Source
 

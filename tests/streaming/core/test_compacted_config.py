@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from rebalance_monitor.schemas.connect_topics import OtherConfig
-from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from tests.streaming.core.rules.builders import Story, generations, incidents

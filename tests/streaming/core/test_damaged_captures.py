@@ -8,7 +8,7 @@ import time
 import traceback
 from collections import Counter
 
-from rebalance_monitor.streaming.core.connect.witnesses import Stamps
+from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, OtherConfig, TasksCommitted
-from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from tests.streaming.core.rules.builders import CONFIGS, Story, generations, incidents

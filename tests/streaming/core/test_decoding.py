@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.core.connect.records import decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.connect.topics import decode_config_row, decode_status_row
 from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
 from rebalance_monitor.streaming.core.model.records import (
     BadBlob,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rebalance_monitor.assignors.connect.model import ConnectRound, Jobs
-from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Severity

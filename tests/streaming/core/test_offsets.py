@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.core.clocks.offsets import QUICK_MS, ClockOffset
+from rebalance_monitor.streaming.core.clocks.span import QUICK_MS, ClockOffset
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_monitor.assignors.connect.model import Jobs
-from rebalance_monitor.streaming.core.incidents.generation_back import GENERATION_BACK
+from rebalance_monitor.streaming.core.incidents.of_every_group import GENERATION_BACK
 from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.rules.builders import OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.test_no_alarm import LIVES, WORLDS

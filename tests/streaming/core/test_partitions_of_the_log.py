@@ -4,7 +4,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge, knowledge_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
-from rebalance_monitor.streaming.core.connect.witnesses import Stamps
+from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps
 from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.rules.builders import OFFSETS, Story, generations
 from tests.streaming.core.rules.consumers import record, shares

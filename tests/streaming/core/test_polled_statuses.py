@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.core.connect.records import StatusChange
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RULES
 from rebalance_monitor.streaming.core.connect.statuses.polled import Held
+from rebalance_monitor.streaming.core.connect.topics import StatusChange
 from rebalance_monitor.streaming.core.fold.sampling import MISSING, NO_LONGER
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
-from rebalance_monitor.streaming.core.connect.records import StatusChange
+from rebalance_monitor.streaming.core.connect.topics import StatusChange
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity
 from tests.streaming.core.rules.builders import OFFSETS, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, PATIENCE_MS, calm

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import STATIC_ON_WILDCARD
 from rebalance_monitor.streaming.core.fold.sampling import MISSING, contents_of
-from rebalance_monitor.streaming.core.incidents.monitor_error import MONITOR_ERROR
+from rebalance_monitor.streaming.core.incidents.of_every_group import MONITOR_ERROR
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import POLLED, GroupGeneration, Row, Sampled

@@ -1,6 +1,6 @@
 """What a worker holds after a round."""
 
-from rebalance_monitor.streaming.core.connect.shares import connect_share_of, held_after
+from rebalance_monitor.streaming.core.connect.member_bytes import connect_share_of, held_after
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import ConnectShare, ConsumerShare
 

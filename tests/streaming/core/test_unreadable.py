@@ -1,7 +1,7 @@
 """What is kept and counted of records that can't be read, or that hold more than is known."""
 
 from rebalance_monitor.schemas.connect_topics import OtherConfig
-from rebalance_monitor.streaming.core.connect.records import ConfigChange, change_of, decode_config_row, written
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange, change_of, decode_config_row, written
 from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, Undecodable

@@ -8,7 +8,7 @@ import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
-from rebalance_monitor.streaming.core.connect.records import ConfigChange
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import ENDED_FAILED
 from rebalance_monitor.streaming.core.fold.published import body_of

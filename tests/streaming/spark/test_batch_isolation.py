@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from rebalance_monitor.streaming.core.connect.records import decode_status_row
+from rebalance_monitor.streaming.core.connect.topics import decode_status_row
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Incident
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings

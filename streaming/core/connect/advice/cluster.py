@@ -5,7 +5,7 @@ until it leaves; then the worker that joined first leads. Each process has a lea
 process. Time moves only where a delay is waited for or a worker is away.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
@@ -48,7 +48,6 @@ class Worker:
 
     @property
     def runs(self) -> frozenset[ConnectorOrTask]:
-        """What really runs there."""
         return frozenset() if self.frozen else self.jobs | self.stray
 
     def apply(self, share: MemberShare, generation: int, leader: str) -> None:
@@ -79,7 +78,6 @@ class Cluster:
 
     @property
     def configured(self) -> frozenset[ConnectorOrTask]:
-        """Every connector and task that exists."""
         tasks = ((name, number) for name, count in self.connectors.items() for number in range(count))
         return frozenset((*self.connectors, *tasks))
 
@@ -111,8 +109,10 @@ class Cluster:
 
     def rebalance(self) -> None:
         """One round, and those that follow at once because somebody had to stop something."""
-        for _ in self._rounds():
-            pass
+        for _ in range(MOST_ROUNDS):
+            result = self.round()
+            if result.error or not any(share.revoked for share in result.shares.values()):
+                return
 
     def wait(self, for_ms: int) -> None:
         """Time goes on; a delay that ends causes the rebalance that it was announced for."""
@@ -142,15 +142,7 @@ class Cluster:
             self.waited_ms[job] = self.waited_ms.get(job, 0) + for_ms
         self.now_ms += for_ms
 
-    def _rounds(self) -> Iterator[ConnectResult]:
-        for _ in range(MOST_ROUNDS):
-            result = self.round()
-            yield result
-            if result.error or not any(share.revoked for share in result.shares.values()):
-                return
-
     def round(self) -> ConnectResult:
-        """One generation."""
         if self.leader not in self.workers:
             self.leader = next(iter(self.workers))
         leading = self.workers[self.leader]
@@ -194,17 +186,20 @@ RESTART_MS = 30_000
 ADDED = "added"
 
 
-def play(move: WorkerMove, cluster: Cluster, named: str, *, declares: Jobs | None = None) -> None:
-    """Does it, and lets the group come to rest. `named`: the worker that the incident names; `declares`: what the new
-    or corrected worker declares (protocol `static`).
+def play(move: WorkerMove, cluster: Cluster, named: str, *, declares: Jobs | None = None) -> tuple[int, int]:
+    """Does it, and lets the group come to rest: how many connectors and tasks waited for a worker meanwhile, and how
+    long at most (ms). `named`: the worker that the incident names; `declares`: what the new or corrected worker
+    declares (protocol `static`).
     """
+    cluster.waited_ms.clear()
     match move:
         case WorkerMove.RESTART_LEADER:
             cluster.restart(cluster.leader, RESTART_MS)
         case WorkerMove.RESTART_NAMED:
             cluster.restart(named, RESTART_MS)
         case WorkerMove.RESTART_ANOTHER:
-            cluster.restart(_another(cluster, named), RESTART_MS)
+            others = (name for name in cluster.workers if name not in (cluster.leader, named))
+            cluster.restart(next(others, cluster.leader), RESTART_MS)
         case WorkerMove.KEEP_NAMED_AWAY:
             cluster.restart(named, cluster.max_delay_ms + RESTART_MS)
         case WorkerMove.STOP_NAMED:
@@ -220,9 +215,5 @@ def play(move: WorkerMove, cluster: Cluster, named: str, *, declares: Jobs | Non
         case _:
             assert_never(move)
     cluster.settle()
-
-
-def _another(cluster: Cluster, named: str) -> str:
-    """A worker that neither leads nor is named, if there is one."""
-    others = [name for name in cluster.workers if name not in (cluster.leader, named)]
-    return others[0] if others else cluster.leader
+    waited = [ms for ms in cluster.waited_ms.values() if ms]
+    return len(waited), max(waited, default=0)

@@ -15,12 +15,12 @@ from rebalance_monitor.assignors.connect.eras import ERAS
 from rebalance_monitor.assignors.connect.model import Jobs
 from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, cluster_of, play
 from rebalance_monitor.streaming.core.connect.advice.scenarios import lopsided
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove
 
 MOST_JOBS, MOST_WORKERS = 3_000, 60
 """Larger groups get the rule's general step: a play costs some rounds of the assignor for each era."""
-DEFAULT_DELAY_MS = 300_000
 _TRIED = (WorkerMove.RESTART_LEADER, WorkerMove.KEEP_NAMED_AWAY, WorkerMove.START_WORKER)
 
 
@@ -49,20 +49,13 @@ def imbalance_step(
         or len(holds) > MOST_WORKERS
     ):
         return ""
-    hands = tuple((name, _jobs(holds[name])) for name in sorted(holds, key=lambda one: (one != leader, one)))
+    hands = tuple((name, jobs(holds[name])) for name in sorted(holds, key=lambda one: (one != leader, one)))
     counts: dict[str, int] = {job: 0 for job in configured if isinstance(job, str)}
     for job in configured:
         if not isinstance(job, str):
             counts[job[0]] = max(counts.get(job[0], 0), job[1] + 1)
-    delay_ms = DEFAULT_DELAY_MS if max_delay_ms is None else max_delay_ms
+    delay_ms = DEFAULT_MAX_DELAY_MS if max_delay_ms is None else max_delay_ms
     return _imbalance_step(hands, named, tuple(sorted(counts.items())), known, delay_ms)
-
-
-def _jobs(held: Collection[ConnectorOrTask]) -> Jobs:
-    return Jobs(
-        tuple(sorted(job for job in held if isinstance(job, str))),
-        tuple(sorted(job for job in held if not isinstance(job, str))),
-    )
 
 
 @lru_cache(maxsize=64)
@@ -103,13 +96,11 @@ def _imbalance_step(
 def _tried(cluster: Cluster, move: WorkerMove, named: str) -> _Tried | None:
     """What the step does; None where it does not help."""
     before, had = lopsided(cluster), frozenset(cluster.workers[named].held.tasks)
-    cluster.waited_ms.clear()
-    play(move, cluster, named)
-    waited = [ms for ms in cluster.waited_ms.values() if ms]
+    waiting, longest_ms = play(move, cluster, named)
     if lopsided(cluster) >= before:
         return None
     left = had.difference(job for job in cluster.workers[named].jobs if job_kind(job) == "task")
-    return _Tried(len(left), len(waited), max(waited, default=0))
+    return _Tried(len(left), waiting, longest_ms)
 
 
 def _sentence(move: WorkerMove, done: _Tried, leader: str, named: str, tasks: int, max_delay_ms: int) -> str:

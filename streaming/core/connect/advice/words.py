@@ -12,9 +12,8 @@ WAITING_MOVES = frozenset(
 restarts itself is followed by one that knows nothing of the loss, so nothing waits.
 """
 _COST = (
-    "What else the worker holds does no work until `scheduled.rebalance.max.delay.ms` is over (5 minutes by "
-    "default), even "
-    "if the worker is back sooner."
+    "What else the worker holds does no work until `scheduled.rebalance.max.delay.ms` is over (5 minutes by default), "
+    "even if the worker is back sooner."
 )
 
 

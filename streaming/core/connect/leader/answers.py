@@ -12,25 +12,19 @@ from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
 from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
-from rebalance_monitor.streaming.core.connect.leader.rounds import Case, rounds_of
+from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_FROM_19, Case, rounds_of
 from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
 from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
-from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
-JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
 REPLACED = "\ufffd"
 """What a decoder puts in place of bytes that are no text."""
 
 
-def java_versions(settings: ConnectSettings) -> tuple[int, ...]:
-    return (settings.java_version,) if settings.java_version else (JAVA_BEFORE_19, JAVA_FROM_19)
-
-
-def equal_bytes(body: GroupGeneration, result: ConnectResult, java_versions: tuple[int, ...]) -> bool:
-    """Whether every member's bytes are exactly these, under one of the Java versions."""
-    return any(_encoded_alike(body, result, java) for java in java_versions)
+def equal_bytes(case: Case, result: ConnectResult) -> bool:
+    """Whether every member's bytes are exactly these, under one of the Java releases that the leader may have."""
+    return any(_encoded_alike(case.body, result, java) for java in case.javas)
 
 
 def _encoded_alike(body: GroupGeneration, result: ConnectResult, java: int) -> bool:
@@ -49,14 +43,14 @@ def _encoded_alike(body: GroupGeneration, result: ConnectResult, java: int) -> b
     return True
 
 
-def fitting(body: GroupGeneration, runs: Iterable[Run], java_versions: tuple[int, ...]) -> list[Run]:
+def fitting(case: Case, runs: Iterable[Run]) -> list[Run]:
     """The runs whose bytes are the record's; equal answers are encoded once."""
     told: list[tuple[ConnectResult, bool]] = []
     found = []
     for run in runs:
         fits = next((known for result, known in told if result is run.result or result == run.result), None)
         if fits is None:
-            fits = equal_bytes(body, run.result, java_versions)
+            fits = equal_bytes(case, run.result)
             told.append((run.result, fits))
         if fits:
             found.append(run)
@@ -75,34 +69,35 @@ def answered_as(case: Case | None, protocol: str, lists: Mapping[str, frozenset[
         return False
     members = tuple(replace(one, static=jobs(lists.get(one.id, ()))) for one in exact.members)
     round_ = replace(exact, protocol=protocol, members=members)
-    java = java_versions(case.settings)
     tries = [
         replace(one, max_delay_ms=case.observed.delay_ms or DEFAULT_MAX_DELAY_MS) if one.max_delay_ms is None else one
         for one in case.carried.hypotheses
     ]
-    return any(
-        equal_bytes(case.body, replace(run.result, version=version), java)
-        for run in runs_of(case, (round_,), tries, java)
-    )
+    return any(equal_bytes(case, replace(run.result, version=version)) for run in runs_of(case, (round_,), tries))
+
+
+def _beside(body: GroupGeneration, result: ConnectResult) -> list[tuple[MemberRow, ConnectAssignment, MemberShare]]:
+    """Each member with what it was given and what it should have been; none where somebody's cannot be read or has
+    another header."""
+    found = []
+    for member in body.members:
+        share, given = result.shares.get(member.member_id), member.assignment
+        if share is None or not isinstance(given, ConnectAssignment) or _header(given) != _header(result):
+            return []
+        found.append((member, given, share))
+    return found
 
 
 def same_sets(body: GroupGeneration, result: ConnectResult) -> bool:
     """Whether every member's bytes are these but for the order of jobs inside the arrays."""
-    for member in body.members:
-        share, given = result.shares.get(member.member_id), member.assignment
-        if share is None or not isinstance(given, ConnectAssignment):
-            return False
-        if _header(given) != _header(result):
-            return False
-        if _counted(given.connectors, given.tasks) != _counted(share.assigned.connectors, share.assigned.tasks):
-            return False
-        if _counted(given.revoked_connectors, given.revoked_tasks) != _counted(
-            share.revoked.connectors, share.revoked.tasks
-        ):
-            return False
-        if not _nothing_else(member, given):
-            return False
-    return True
+    both = _beside(body, result)
+    return bool(both) and all(
+        _counted(given.connectors, given.tasks) == _counted(share.assigned.connectors, share.assigned.tasks)
+        and _counted(given.revoked_connectors, given.revoked_tasks)
+        == _counted(share.revoked.connectors, share.revoked.tasks)
+        and _nothing_else(member, given)
+        for member, given, share in both
+    )
 
 
 def same_but_for_names(body: GroupGeneration, result: ConnectResult) -> bool:
@@ -139,10 +134,8 @@ def same_but_for_choice(
         return False
     placed: list[ConnectorOrTask] = []
     wanted: list[ConnectorOrTask] = []
-    for member in body.members:
-        share, given = result.shares.get(member.member_id), member.assignment
-        if share is None or not isinstance(given, ConnectAssignment) or _header(given) != _header(result):
-            return False
+    both = _beside(body, result)
+    for member, given, share in both:
         got: set[ConnectorOrTask] = {*given.connectors, *given.tasks}
         due: set[ConnectorOrTask] = {*share.assigned.connectors, *share.assigned.tasks}
         if got - open_ != due - open_ or not got & open_ <= lists.get(member.member_id, frozenset()):
@@ -153,7 +146,7 @@ def same_but_for_choice(
             return False
         placed += got & open_
         wanted += due & open_
-    return Counter(placed) == Counter(wanted)
+    return bool(both) and Counter(placed) == Counter(wanted)
 
 
 def _nothing_else(member: MemberRow, given: ConnectAssignment) -> bool:
@@ -169,7 +162,6 @@ def _nothing_else(member: MemberRow, given: ConnectAssignment) -> bool:
 
 
 def _written(given: ConnectAssignment) -> bytes:
-    """This assignment as a leader writes it."""
     assigned = wire_entries_assigned(given.connectors, given.tasks, JAVA_FROM_19)
     revoked = wire_entries_revoked(given.revoked_connectors, given.revoked_tasks)
     return encode_assignment(given, assigned, revoked)

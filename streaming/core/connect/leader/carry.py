@@ -41,7 +41,7 @@ def carried(
     state: ConnectState, observed: Observed, settings: ConnectSettings, *, seen_from_start: bool
 ) -> hypotheses.Carried:
     """What the leader of this round may know when it starts."""
-    view = observed.views.get(observed.leader or "")
+    view = observed.leading
     if view is None:
         return hypotheses.Carried((), complete=True)
     return hypotheses.carried_into(
@@ -64,7 +64,7 @@ def after_verdict(
     An answer without a delay, be it one of 0 ms, and without revocations determines all but the count of revoking
     rounds, whatever the memory was before; a pause between two of them shows the count.
     """
-    view = observed.views.get(observed.leader or "")
+    view = observed.leading
     if view is None or not judgement.hypotheses:
         return state
     astray = judgement.verdict.grade is Grade.UNEXPLAINED
@@ -92,7 +92,7 @@ def after_no_verdict(
     """A round that could not be run again moved its leader's memory all the same: as if it had left no record."""
     observed = replace(observed, unseen=observed.unseen + 1, blind=True)
     known = carried(state, observed, settings, seen_from_start=seen_from_start)
-    view = observed.views.get(observed.leader or "")
+    view = observed.leading
     if view is None or not known.complete:
         return state, observed
     process = hypotheses.Process.of(view.member_id, replace(known, unsure=True, uncounted=True))

@@ -66,11 +66,10 @@ def remembered_jobs(
 ) -> tuple[Jobs, ...]:
     """What the round before may have been remembered for: nothing; what is held; that and what waits, of all that was
     configured then, or is now, or now is neither held nor handed out while a delay runs."""
-    held = frozenset(job for view in observed.views.values() for job in view.held)
-    given = frozenset(job for view in observed.views.values() for job in view.assigned)
+    held = observed.reported()
     more = [frozenset[ConnectorOrTask](), held, held | configured_before, held | configured]
     if observed.delay_ms:
-        more.append(held | (configured - given))
+        more.append(held | (configured - observed.assigned()))
     return tuple(dict.fromkeys(map(jobs, more)))
 
 
@@ -121,18 +120,17 @@ def after_unknown(
     too (`hides_delay`).
     """
     revoked = observed.revoked()
-    taken_back = frozenset(job for view in observed.views.values() for job in view.revoked - view.held)
-    held = frozenset(job for view in observed.views.values() for job in view.holds) - revoked
+    held = observed.hands() - revoked
     lying = configured - held - revoked
     memory = LeaderMemory(
-        previous=jobs(held | taken_back),
+        previous=jobs(held | observed.taken_back()),
         previous_revoked=jobs(revoked),
         previous_generation=observed.generation,
         previous_members=frozenset(observed.views),
     )
     delayed = replace(
         memory,
-        previous=jobs(held | lying | taken_back),
+        previous=jobs(held | lying | observed.taken_back()),
         scheduled_ms=observed.at_ms + observed.delay_ms,
         delay_ms=observed.delay_ms,
     )

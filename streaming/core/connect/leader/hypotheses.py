@@ -76,6 +76,13 @@ class Carried:
     astray: bool = False
 
 
+def longest_delay_ms(settings: ConnectSettings, observed: Observed | None) -> int:
+    """The maximum delay of this generation's leader by the configuration, else Kafka's default."""
+    leading = None if observed is None else observed.leading
+    known_ms = settings.max_delay_of(None if leading is None else leading.worker)
+    return DEFAULT_MAX_DELAY_MS if known_ms is None else known_ms
+
+
 def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
     """The families to start from: the configured release's, or all, newest first; a release from before all families
     cannot be what leads a group that needs one."""
@@ -86,7 +93,6 @@ def first_eras(settings: ConnectSettings) -> tuple[str, ...]:
 
 
 def all_eras() -> tuple[str, ...]:
-    """Every family, newest first."""
     return tuple(reversed(tuple(ERAS)))
 
 

@@ -7,7 +7,7 @@ connector, with runs of task numbers, and minds that differ in their release alo
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 
@@ -28,20 +28,13 @@ class LeaderHypothesis:
     at_least_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PackedMemory:
     """A `LeaderMemory`, its jobs by connector."""
 
+    but_for_jobs: LeaderMemory
     previous: Mapping[str, str] = field(default_factory=dict)
     previous_revoked: Mapping[str, str] = field(default_factory=dict)
-    revoked_in_previous: bool = False
-    can_revoke: bool = True
-    successive_revocations: int = 0
-    scheduled_ms: int = 0
-    delay_ms: int = 0
-    candidates: tuple[str, ...] = ()
-    previous_generation: int = -1
-    previous_members: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +50,6 @@ class PackedMinds:
 
 
 def pack(hypotheses: Iterable[LeaderHypothesis]) -> PackedMinds:
-    """The short form of these hypotheses."""
     hypotheses = tuple(hypotheses)
     places: dict[LeaderMemory, int] = {}
     minds = tuple((one.era, one.max_delay_ms, places.setdefault(one.memory, len(places))) for one in hypotheses)
@@ -74,33 +66,13 @@ def unpack(packed: PackedMinds) -> tuple[LeaderHypothesis, ...]:
 
 
 def _packed(memory: LeaderMemory) -> PackedMemory:
-    return PackedMemory(
-        previous=by_connector(memory.previous),
-        previous_revoked=by_connector(memory.previous_revoked),
-        revoked_in_previous=memory.revoked_in_previous,
-        can_revoke=memory.can_revoke,
-        successive_revocations=memory.successive_revocations,
-        scheduled_ms=memory.scheduled_ms,
-        delay_ms=memory.delay_ms,
-        candidates=memory.candidates,
-        previous_generation=memory.previous_generation,
-        previous_members=memory.previous_members,
-    )
+    kept = replace(memory, previous=Jobs(), previous_revoked=Jobs())
+    return PackedMemory(kept, by_connector(memory.previous), by_connector(memory.previous_revoked))
 
 
 def _unpacked(packed: PackedMemory) -> LeaderMemory:
-    return LeaderMemory(
-        previous=jobs_of(packed.previous),
-        previous_revoked=jobs_of(packed.previous_revoked),
-        revoked_in_previous=packed.revoked_in_previous,
-        can_revoke=packed.can_revoke,
-        successive_revocations=packed.successive_revocations,
-        scheduled_ms=packed.scheduled_ms,
-        delay_ms=packed.delay_ms,
-        candidates=packed.candidates,
-        previous_generation=packed.previous_generation,
-        previous_members=packed.previous_members,
-    )
+    previous, previous_revoked = jobs_of(packed.previous), jobs_of(packed.previous_revoked)
+    return replace(packed.but_for_jobs, previous=previous, previous_revoked=previous_revoked)
 
 
 def by_connector(jobs: Jobs) -> dict[str, str]:

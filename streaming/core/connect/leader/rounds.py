@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.core.connect.observed import EAGER, Observed, W
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
+JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
 MAX_FLAGGED = 8
 """Connectors in doubt that are tried one by one."""
 
@@ -44,6 +45,11 @@ class Case:
     def max_delay_ms(self) -> int | None:
         """What the configuration says of the leader's maximum delay; None where it says nothing."""
         return self.settings.max_delay_of(self.leader_view.worker)
+
+    @property
+    def javas(self) -> tuple[int, ...]:
+        """The Java releases that differ, of which the leader's is one."""
+        return (self.settings.java_version,) if self.settings.java_version else (JAVA_BEFORE_19, JAVA_FROM_19)
 
 
 def rounds_of(case: Case) -> Iterator[ConnectRound]:

@@ -32,17 +32,13 @@ class Received:
     second: bool | None = None
 
 
-def _any_number(_steps: int) -> bool:
-    return True
-
-
 def split(
     jobs: Sequence[Received],
     lost_row: Sequence[str],
     created_row: Sequence[str],
     *,
     lost_first: bool = False,
-    afford: Callable[[int], bool] = _any_number,
+    afford: Callable[[int], bool] = lambda _steps: True,
 ) -> list[bool] | None:
     """For each job whether it was lost, so that both parts fill their rows; None if there is no such split, or if
     `afford` does not allow so many steps. `lost_first`: lost jobs are handed out before the created ones."""

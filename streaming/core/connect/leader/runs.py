@@ -57,13 +57,11 @@ def runs_of(
     case: Case,
     rounds: Sequence[ConnectRound],
     hypotheses: Iterable[LeaderHypothesis],
-    javas: Sequence[int],
     *,
     both_syncs: bool = False,
     clocks_apart: bool = False,
 ) -> Iterator[Run]:
-    """Every way the round may have gone, for each hypothesis in turn. `javas`: the Java releases that differ, of which
-    the leader's is one.
+    """Every way the round may have gone, for each hypothesis in turn.
 
     Where the maximum delay is not known, every answer counts that does not show it: the rest of a delay that runs, or a
     back-off that it does not cut short. `both_syncs`: nothing tells what the process completed. `clocks_apart`: the
@@ -79,7 +77,7 @@ def runs_of(
             told.append(same)
             completions = _last_completed(case, memory, both=both_syncs)
             readings = (_readings_apart if clocks_apart else _clock_readings)(case, memory)
-            for result, after in _answers(rounds, same, completions, readings, javas):
+            for result, after in _answers(rounds, same, completions, readings, case.javas):
                 if clocks_apart and after.delay_ms:  # from here on the coordinator's new clock counts
                     after = replace(after, scheduled_ms=case.observed.at_ms + after.delay_ms)
                 same.answers.append((result, after))
@@ -131,29 +129,22 @@ def _last_completed(case: Case, memory: LeaderMemory, *, both: bool) -> tuple[in
     if both or last is None:
         # Without a record before, nothing shows what the process did since: it may have followed another leader.
         return (kept, cleared)
-    took = applied(case, last)
+    took = last.shown_by(case.leader_view)
     if took is None or case.missing_generations:
         return (kept, cleared)
     completed = last.generation if took else kept - 1
     return (kept if completed == led else cleared,)
 
 
-def applied(case: Case, last: Observed) -> bool | None:
-    """Whether the leader's allocation shows the last recorded assignment; None where the one before looks the same."""
-    now, before = case.leader_view, last.views.get(case.body.leader or "")
-    if before is None or now.shown is None:
-        return None
-    given = (last.leader, last.config_offset, last.error, last.delay_ms)
-    if now.shown != given or now.held != before.holds:
-        return False
-    return None if (before.shown, before.held) == (now.shown, now.held) else True
+def by_timer(now: Observed, last: Observed) -> bool:
+    """Whether nothing but the end of a delay can have asked for the round."""
+    return now.views.keys() == last.views.keys() and now.config_offset == last.config_offset
 
 
 def _clock_readings(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
     """The leader's clock lies between the end of the join phase and the record; a running delay pins it."""
     at_ms = case.observed.at_ms
-    state_ms = case.observed.state_ms if case.observed.state_ms > 0 else at_ms
-    earliest, latest = state_ms - CLOCK_SLACK_MS, at_ms + CLOCK_SLACK_MS
+    earliest, latest = case.observed.formed_ms - CLOCK_SLACK_MS, at_ms + CLOCK_SLACK_MS
     scheduled_ms = memory.scheduled_ms
     if scheduled_ms <= 0:
         return (at_ms,)
@@ -177,8 +168,7 @@ def _readings_apart(case: Case, memory: LeaderMemory) -> tuple[int, ...]:
     if memory.scheduled_ms <= 0 or last is None:
         return ()
     if not now.delay_ms:
-        by_timer = now.views.keys() == last.views.keys() and now.config_offset == last.config_offset
         told = case.hidden_ms > 0 and memory.scheduled_ms <= now.at_ms + case.hidden_ms + SKEW_MS
-        return (memory.scheduled_ms,) if by_timer or told or now.at_ms < last.at_ms else ()
+        return (memory.scheduled_ms,) if by_timer(now, last) or told or now.at_ms < last.at_ms else ()
     gone_ms = memory.delay_ms - now.delay_ms
     return (memory.scheduled_ms - now.delay_ms,) if gone_ms > 0 else ()

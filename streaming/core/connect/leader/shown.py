@@ -16,7 +16,6 @@ from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorO
 
 
 def job_set(jobs: Jobs) -> frozenset[ConnectorOrTask]:
-    """Connectors and tasks together."""
     return frozenset((*jobs.connectors, *jobs.tasks))
 
 

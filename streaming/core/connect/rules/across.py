@@ -7,10 +7,8 @@ from rebalance_monitor.streaming.core.connect.observed import (
     COOPERATIVE,
     LEVELS,
     STATIC,
-    ConnectorOrTask,
     Observed,
     WorkerView,
-    job_name,
     subjects_of,
 )
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
@@ -31,9 +29,9 @@ from rebalance_monitor.streaming.core.connect.rules.memory import (
     lagging_members,
     round_of,
 )
+from rebalance_monitor.streaming.core.connect.rules.record import found_since, names_alike
 from rebalance_monitor.streaming.core.fold.rounds import SPAN_MS, number, surplus, with_round
-from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 
 PATIENCE_ROUNDS = 3
@@ -41,20 +39,6 @@ PATIENCE_ROUNDS = 3
 NEVER_CATCHES_UP = "a worker that never catches up may follow another Connect cluster's topic under this group.id"
 DOWNGRADE_PATIENCE_MS = 600_000
 """How long a rolling change of `connect.protocol` may take before the workers that did not follow are reported."""
-
-
-def _finding(
-    rule: Rule, scene: Scene, subjects: tuple[Subject, ...], message: str, *, certainty: Certainty = Certainty.CERTAIN
-) -> Finding:
-    before = (Evidence(source=scene.last.source),) if scene.last is not None else ()
-    return Finding(
-        rule=rule,
-        severity=rule.severity,
-        certainty=certainty,
-        subjects=subjects,
-        message=message,
-        evidence=(*before, *scene.evidence),
-    )
 
 
 def assignment_not_carried_over(scene: Scene) -> Iterator[Finding]:
@@ -77,22 +61,17 @@ def assignment_not_carried_over(scene: Scene) -> Iterator[Finding]:
             continue
         extra, short = view.held - before.holds, before.holds - view.held
         worker = scene.worker(member_id)
-        parts = [f"still has {_names(extra)}"] if extra else []
-        parts += [f"lacks {_names(short)}"] if short else []
-        yield _finding(
-            HOLD_NOT_CARRIED_OVER,
-            scene,
-            scene.subjects([member_id]),
-            f"{worker} {' and '.join(parts)} against its assignment of generation {last.generation}",
-        )
+        parts = [f"still has {names_alike(extra)}"] if extra else []
+        parts += [f"lacks {names_alike(short)}"] if short else []
+        message = f"{worker} {' and '.join(parts)} against its assignment of generation {last.generation}"
+        yield found_since(scene, HOLD_NOT_CARRIED_OVER, scene.subjects([member_id]), message)
 
 
 def _missed(view: WorkerView, before: WorkerView, last: Observed) -> bool:
     """Whether a member may have missed the last answer; an eager one leaves no allocation to compare with."""
     if last.protocol not in COOPERATIVE or view.held != before.held:
         return False
-    given = (last.leader, last.config_offset, last.error, last.delay_ms)
-    return view.shown != given or before.shown == given
+    return view.shown != last.header or before.shown == last.header
 
 
 def rebalance_storm(scene: Scene) -> Iterator[Finding]:
@@ -113,32 +92,28 @@ def rebalance_storm(scene: Scene) -> Iterator[Finding]:
         message = f"{in_row} generations in a row that nothing visible asked for: same members, connectors and tasks"
     else:
         return
-    yield _finding(REBALANCE_STORM, scene, (Subject("group", scene.group),), message, certainty=Certainty.LIKELY)
+    yield found_since(scene, REBALANCE_STORM, (Subject("group", scene.group),), message, Certainty.LIKELY)
 
 
 def config_mismatch_persists(scene: Scene) -> Iterator[Finding]:
     """CONNECT-K11: a config mismatch, or a member behind the last assignment's offset, for three records in a row."""
     observed = scene.observed
     if observed.error and scene.memory.errors_in_row + 1 >= PATIENCE_ROUNDS:
-        yield _finding(
-            CONFIG_MISMATCH_PERSISTS,
-            scene,
-            (Subject("group", scene.group),),
+        message = (
             f"{scene.memory.errors_in_row + 1} generations in a row failed because the leader has not read the config "
-            f"topic up to offset {observed.config_offset}; {NEVER_CATCHES_UP}",
+            f"topic up to offset {observed.config_offset}; {NEVER_CATCHES_UP}"
         )
+        yield found_since(scene, CONFIG_MISMATCH_PERSISTS, (Subject("group", scene.group),), message)
     lagging = lagging_members(scene.memory, observed, scene.last)
     for member_id, view in sorted(observed.views.items()):
         count = lagging.get(observed.process_of(member_id), 0)
         if count >= PATIENCE_ROUNDS and not observed.error:
             worker = scene.worker(member_id)
-            yield _finding(
-                CONFIG_MISMATCH_PERSISTS,
-                scene,
-                scene.subjects([member_id]),
+            message = (
                 f"{worker} has read the config topic up to offset {view.config_offset} only, behind the assignments of "
-                f"{count} generations in a row; {NEVER_CATCHES_UP}",
+                f"{count} generations in a row; {NEVER_CATCHES_UP}"
             )
+            yield found_since(scene, CONFIG_MISMATCH_PERSISTS, scene.subjects([member_id]), message)
 
 
 def offset_regression(scene: Scene) -> Iterator[Finding]:
@@ -149,12 +124,8 @@ def offset_regression(scene: Scene) -> Iterator[Finding]:
         return
     if scene.foreign:
         return
-    yield _finding(
-        OFFSET_REGRESSION,
-        scene,
-        (Subject("member", leader),),
-        f"assignments refer to config offset {offset}, earlier ones to {top}",
-    )
+    message = f"assignments refer to config offset {offset}, earlier ones to {top}"
+    yield found_since(scene, OFFSET_REGRESSION, (Subject("member", leader),), message)
 
 
 def protocol_downgrade(scene: Scene) -> Iterator[Finding]:
@@ -168,15 +139,12 @@ def downgrade_finding(downgrade: Downgrade, group: str, observed: Observed, evid
     """The same words whether a record or the clock brings it up."""
     names = sorted(observed.process_of(one) for one in downgrade.stayed if one in observed.views)
     unsigned = ", which also ends the signing of internal requests" if downgrade.before in LEVELS[2:] else ""
-    return Finding(
-        rule=PROTOCOL_DOWNGRADE,
-        severity=PROTOCOL_DOWNGRADE.severity,
-        certainty=Certainty.LIKELY,
-        subjects=(Subject("group", group),),
-        message=f"the group fell from protocol {downgrade.before} to {observed.protocol}{unsigned}, and "
-        f"{', '.join(names[:5])} still offer the higher one: a single member keeps the group down",
-        evidence=evidence,
+    message = (
+        f"the group fell from protocol {downgrade.before} to {observed.protocol}{unsigned}, and "
+        f"{', '.join(names[:5])} still offer the higher one: a single member keeps the group down"
     )
+    subjects = (Subject("group", group),)
+    return finding_of(PROTOCOL_DOWNGRADE, subjects, message, evidence, certainty=Certainty.LIKELY)
 
 
 def downgrade_after(scene: Scene) -> Downgrade | None:
@@ -202,7 +170,7 @@ def revoked_job_lost(scene: Scene) -> Iterator[Finding]:
     A job taken back from a delay candidate waits again if a member left meanwhile: a new window opens for it.
     """
     last = scene.last
-    held = {job for view in scene.observed.views.values() for job in view.holds}
+    held = scene.observed.hands()
     missing = (scene.memory.revoked & scene.surely) - held - scene.observed.revoked()
     left = last is not None and bool(last.views.keys() - scene.observed.views.keys())
     if scene.observed.delay_ms and left:
@@ -210,12 +178,8 @@ def revoked_job_lost(scene: Scene) -> Iterator[Finding]:
     if scene.intent is not None and scene.intent.enforced:  # of declared jobs S5 and S10 speak, delay or not
         missing -= scene.intent.static_jobs(scene.surely)
     if missing and scene.gap == 0 and not _without_wildcard_worker(scene):
-        yield _finding(
-            REVOKED_JOB_LOST,
-            scene,
-            subjects_of(missing),
-            f"{_names(missing)} taken from a worker in the rebalance before and given to nobody since",
-        )
+        message = f"{names_alike(missing)} taken from a worker in the rebalance before and given to nobody since"
+        yield found_since(scene, REVOKED_JOB_LOST, subjects_of(missing), message)
 
 
 def _without_wildcard_worker(scene: Scene) -> bool:
@@ -232,14 +196,9 @@ def zombie_return(scene: Scene) -> Iterator[Finding]:
     for member_id, view in sorted(scene.observed.views.items()):
         if member_id not in last.views and view.had_allocation:
             worker = scene.worker(member_id)
-            jobs = f"with {_names(view.held)}" if view.held else "without connectors or tasks"
-            yield _finding(
-                ZOMBIE_RETURN,
-                scene,
-                scene.subjects([member_id]),
-                f"{worker} came back {jobs} after the group had given it up: it was cut off or stood still",
-                certainty=Certainty.LIKELY,
-            )
+            jobs = f"with {names_alike(view.held)}" if view.held else "without connectors or tasks"
+            message = f"{worker} came back {jobs} after the group had given it up: it was cut off or stood still"
+            yield found_since(scene, ZOMBIE_RETURN, scene.subjects([member_id]), message, Certainty.LIKELY)
 
 
 def leader_without_memory(scene: Scene) -> Iterator[Finding]:
@@ -247,18 +206,8 @@ def leader_without_memory(scene: Scene) -> Iterator[Finding]:
     last, leader = scene.last, scene.observed.leader or ""
     if last is None or scene.observed.protocol not in COOPERATIVE or leader == last.leader:
         return
-    yield _finding(
-        LEADER_WITHOUT_MEMORY,
-        scene,
-        (Subject("member", leader),),
-        f"{scene.worker(leader)} leads now and does not know what the leader before remembered",
-    )
-
-
-def _names(jobs: frozenset[ConnectorOrTask]) -> str:
-    names = sorted(map(job_name, jobs))
-    shown = ", ".join(names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+    message = f"{scene.worker(leader)} leads now and does not know what the leader before remembered"
+    yield found_since(scene, LEADER_WITHOUT_MEMORY, (Subject("member", leader),), message)
 
 
 FROM_LAST = frozenset({Need.LAST})

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     STATUS_LOG,
     VERSIONS,
 )
-from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule
+from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
@@ -63,8 +63,7 @@ UNASSIGNED_TOO_LONG = Rule(
     advice=(
         moves(
             "The named connectors and tasks do no work. Restart the leader: the next one assigns everything that "
-            "nobody "
-            "holds.",
+            "nobody holds.",
             WorkerMove.RESTART_LEADER,
         ),
         looks("If no rebalance follows, look at the coordinator's log for what keeps the group from completing one."),
@@ -107,8 +106,7 @@ ALL_WORKERS_GONE = Rule(
         looks("See why they ended: the container platform's events, the end of each worker's log, the host's memory."),
         looks(
             "If the workers run, they cannot join: look in their logs for authentication, the coordinator's address, "
-            "and "
-            "`group.id` and `config.storage.topic`, which must be the same on all."
+            "and `group.id` and `config.storage.topic`, which must be the same on all."
         ),
         in_place(
             "If this was planned, announce a maintenance next time, or pause the connectors first: both keep it silent."
@@ -240,9 +238,8 @@ CONFIG_MISMATCH_PERSISTS = Rule(
             WorkerMove.RESTART_NAMED,
         ),
         looks(
-            "Never? Compare `group.id` and `config.storage.topic` of all workers: two Connect clusters under one "
-            "group id "
-            "destroy each other. Generations that a foreign worker leads are not judged, and say so."
+            "Never? Compare `group.id` and `config.storage.topic` of all workers: two Connect clusters under one group "
+            "id destroy each other. Generations that a foreign worker leads are not judged, and say so."
         ),
     ),
     resolves="When it has read the topic up to the others' offset.",
@@ -348,20 +345,4 @@ LEADER_WITHOUT_MEMORY = Rule(
     resolves=NEXT_GENERATION,
 )
 
-RULES = (
-    HOLD_NOT_CARRIED_OVER,
-    UNASSIGNED_TOO_LONG,
-    ALL_WORKERS_GONE,
-    DELAY_NEVER_RESOLVED,
-    WINDOW_END_MOVED,
-    DELAY_WITHOUT_LOSS,
-    WINDOW_CUT_SHORT,
-    REBALANCE_STORM,
-    CONFIG_MISMATCH_PERSISTS,
-    OFFSET_REGRESSION,
-    PROTOCOL_DOWNGRADE,
-    REVOCATION_NOT_FOLLOWED_UP,
-    REVOKED_JOB_LOST,
-    ZOMBIE_RETURN,
-    LEADER_WITHOUT_MEMORY,
-)
+RULES = declared(vars())

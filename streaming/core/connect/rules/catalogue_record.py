@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     STOP_DOUBLE,
     VERSIONS,
 )
-from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.rule import Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
@@ -31,8 +31,7 @@ DUPLICATE_HOLD = Rule(
     confirm=(ASSIGNMENTS, RUNNING_HERE, STATUS),
     advice=STOP_DOUBLE,
     resolves="When a generation leaves the connector or task with one worker, usually the very next one: a leader "
-    "takes a "
-    "duplicate that members report from all holders.",
+    "takes a duplicate that members report from all holders.",
 )
 DUPLICATE_ACTIVE = Rule(
     code="CONNECT-I2",
@@ -44,15 +43,13 @@ DUPLICATE_ACTIVE = Rule(
     severity=Severity.CRITICAL,
     needs_every_generation=False,
     issues=("KAFKA-9184", "KAFKA-9841", "KAFKA-9849"),
-    meaning="No two workers report the same connector or task as theirs; what a zombie reports is revoked from all who "
-    "have it. What a "
-    "worker reports was given to it; that it runs, only its statuses prove (CONNECT-K2).",
+    meaning="No two workers report the same connector or task as theirs; what a zombie reports is revoked from all "
+    "who have it. What a worker reports was given to it; that it runs, only its statuses prove (CONNECT-K2).",
     exceptions=("a zombie returned and every holder must stop it: medium",),
     confirm=(ASSIGNMENTS, RUNNING_HERE, STATUS),
     advice=STOP_DOUBLE,
     resolves="When a generation leaves the connector or task with one worker, usually the very next one: a leader "
-    "takes a "
-    "duplicate that members report from all holders.",
+    "takes a duplicate that members report from all holders.",
 )
 ASSIGNED_WHILE_ACTIVE = Rule(
     code="CONNECT-I3",
@@ -276,27 +273,12 @@ UNEXPLAINED = Rule(
         looks("No immediate action: everything is assigned, but no known Kafka release assigns in this way."),
         in_place("Name the leader's release in `clusters[].connect.<group>.release` if the configuration lacks it."),
         in_place(
-            "If the message names another maximum delay: correct `max_delay_ms`, or list the worker that differs "
-            "from the "
-            "others in `max_delay_ms_by_worker`."
+            "If the message names another maximum delay: correct `max_delay_ms`, or list the worker that differs from "
+            "the others in `max_delay_ms_by_worker`."
         ),
         looks("If it stays, keep the evidence: a report on it is worth more than a restart."),
     ),
     resolves="With the next generation that can be explained.",
 )
 
-RULES = (
-    DUPLICATE_HOLD,
-    DUPLICATE_ACTIVE,
-    ASSIGNED_WHILE_ACTIVE,
-    UNASSIGNED,
-    HELD_BUT_DELETED,
-    ASSIGNED_AND_REVOKED,
-    REVOKED_NOT_HELD,
-    IMBALANCE,
-    HEADER_INCONSISTENT,
-    CONFIG_OFFSET_WRONG,
-    DELAY_OUT_OF_RANGE,
-    UNDECODABLE_MEMBER,
-    UNEXPLAINED,
-)
+RULES = declared(vars())

@@ -6,6 +6,8 @@ it does not name, so no other S rule follows from it. The P rules break no law a
 declarations leads to.
 """
 
+from functools import partial
+
 from rebalance_monitor.streaming.core.incidents.confirming import (
     ALL_STATUSES,
     ASSIGNMENTS,
@@ -17,11 +19,13 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     STATUS,
     WISHES,
 )
-from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.rule import Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
-STATIC_ON_WILDCARD = Rule(
+_of_declarations = partial(Rule, advice=(*DECLARATIONS, *WISHES), resolves=NEXT_GENERATION)
+
+STATIC_ON_WILDCARD = _of_declarations(
     code="CONNECT-S1",
     title="static_task_on_wildcard_worker",
     alert="KafkaConnectStaticTaskOnWildcardWorker",
@@ -30,10 +34,8 @@ STATIC_ON_WILDCARD = Rule(
     needs_every_generation=False,
     meaning="No worker without declarations has a connector or task that another worker declares.",
     confirm=(ALL_STATUSES, ASSIGNMENTS),
-    advice=(*DECLARATIONS, *WISHES),
-    resolves=NEXT_GENERATION,
 )
-STATIC_ON_OTHER = Rule(
+STATIC_ON_OTHER = _of_declarations(
     code="CONNECT-S2",
     title="static_task_on_other_static_worker",
     alert="KafkaConnectStaticTaskOnWrongWorker",
@@ -42,10 +44,8 @@ STATIC_ON_OTHER = Rule(
     needs_every_generation=False,
     meaning="A worker with declarations has no connector or task that only others declare.",
     confirm=(ALL_STATUSES, ASSIGNMENTS),
-    advice=(*DECLARATIONS, *WISHES),
-    resolves=NEXT_GENERATION,
 )
-WILDCARD_ON_STATIC = Rule(
+WILDCARD_ON_STATIC = _of_declarations(
     code="CONNECT-S3",
     title="wildcard_task_on_static_worker",
     alert="KafkaConnectWildcardTaskOnStaticWorker",
@@ -54,10 +54,8 @@ WILDCARD_ON_STATIC = Rule(
     needs_every_generation=False,
     meaning="A worker with declarations has no connector or task that nobody declares.",
     confirm=(ALL_STATUSES, ASSIGNMENTS),
-    advice=(*DECLARATIONS, *WISHES),
-    resolves=NEXT_GENERATION,
 )
-NOT_TAKEN_AWAY = Rule(
+NOT_TAKEN_AWAY = _of_declarations(
     code="CONNECT-S4",
     title="misplaced_task_not_revoked",
     alert="KafkaConnectMisplacedTaskNotRevoked",
@@ -65,10 +63,8 @@ NOT_TAKEN_AWAY = Rule(
     severity=Severity.HIGH,
     meaning="A connector or task that its holder must not run is revoked in the very next rebalance, delay or not.",
     confirm=(ASSIGNMENTS, RUNNING_HERE),
-    advice=(*DECLARATIONS, *WISHES),
-    resolves=NEXT_GENERATION,
 )
-STATIC_UNASSIGNED = Rule(
+STATIC_UNASSIGNED = _of_declarations(
     code="CONNECT-S5",
     title="static_task_unassigned",
     alert="KafkaConnectStaticTaskUnassigned",
@@ -78,10 +74,8 @@ STATIC_UNASSIGNED = Rule(
     meaning="A connector or task that a present worker declares is held by it at once; no delay is kept for it.",
     exceptions=("revoked in this rebalance",),
     confirm=(STATUS, ASSIGNMENTS),
-    advice=(*DECLARATIONS, *WISHES),
-    resolves=NEXT_GENERATION,
 )
-WILDCARD_UNASSIGNED = Rule(
+WILDCARD_UNASSIGNED = _of_declarations(
     code="CONNECT-S6",
     title="wildcard_task_unassigned",
     alert="KafkaConnectWildcardTaskUnassigned",
@@ -96,8 +90,6 @@ WILDCARD_UNASSIGNED = Rule(
         "no worker without declarations is there: info",
     ),
     confirm=(STATUS, ASSIGNMENTS),
-    advice=(*DECLARATIONS, *WISHES),
-    resolves=NEXT_GENERATION,
 )
 STATIC_IMBALANCE = Rule(
     code="CONNECT-S7",
@@ -118,13 +110,12 @@ STATIC_IMBALANCE = Rule(
     advice=(
         looks(
             "Count what nobody declares, on the workers that declare nothing: only this is spread evenly. A leader "
-            "that "
-            "speaks `static` balances it within one in its next rebalance."
+            "that speaks `static` balances it within one in its next rebalance."
         ),
     ),
     resolves="With the next calm generation in which they differ by at most one.",
 )
-MISSING_JOB_HAS_EFFECT = Rule(
+MISSING_JOB_HAS_EFFECT = _of_declarations(
     code="CONNECT-S8",
     title="declaration_of_missing_task_has_effect",
     alert="KafkaConnectMissingTaskHasEffect",
@@ -132,8 +123,6 @@ MISSING_JOB_HAS_EFFECT = Rule(
     severity=Severity.HIGH,
     meaning="Declaring a task that does not exist changes nothing; a worker that declares nothing else idles.",
     confirm=(ALL_STATUSES, CONFIG_LOG),
-    advice=(*DECLARATIONS, *WISHES),
-    resolves=NEXT_GENERATION,
 )
 DECLARATIONS_OBEYED = Rule(
     code="CONNECT-S9",
@@ -150,7 +139,7 @@ DECLARATIONS_OBEYED = Rule(
     ),
     resolves=NEXT_GENERATION,
 )
-LISTED_UNASSIGNED = Rule(
+LISTED_UNASSIGNED = _of_declarations(
     code="CONNECT-S10",
     title="task_with_several_declaring_workers_unassigned",
     alert="KafkaConnectDeclaredTaskUnassigned",
@@ -160,10 +149,8 @@ LISTED_UNASSIGNED = Rule(
     meaning="A connector or task that several present workers declare runs on exactly one of them, whichever.",
     exceptions=("revoked in this rebalance", "any worker that declares it will do"),
     confirm=(STATUS, ASSIGNMENTS),
-    advice=(*DECLARATIONS, *WISHES),
-    resolves=NEXT_GENERATION,
 )
-NOT_LIKE_SESSIONED = Rule(
+NOT_LIKE_SESSIONED = _of_declarations(
     code="CONNECT-S11",
     title="static_group_unlike_sessioned",
     alert="KafkaConnectStaticUnlikeSessioned",
@@ -171,8 +158,6 @@ NOT_LIKE_SESSIONED = Rule(
     severity=Severity.HIGH,
     meaning="A static group in which nobody declares anything assigns exactly like sessioned.",
     confirm=(ASSIGNMENTS, ALL_STATUSES),
-    advice=(*DECLARATIONS, *WISHES),
-    resolves=NEXT_GENERATION,
 )
 
 DECLARED_JOB_MISSING = Rule(
@@ -215,8 +200,7 @@ SINGLE_LISTER = Rule(
     advice=(
         moves(
             "Start a second worker that declares the same: with one alone, everything stops for as long as that "
-            "worker is "
-            "away.",
+            "worker is away.",
             WorkerMove.START_WORKER,
         ),
     ),
@@ -260,21 +244,4 @@ NO_WILDCARD_WORKER = Rule(
     resolves="When a worker without declarations joins, or nothing undeclared is left.",
 )
 
-RULES = (
-    STATIC_ON_WILDCARD,
-    STATIC_ON_OTHER,
-    WILDCARD_ON_STATIC,
-    NOT_TAKEN_AWAY,
-    STATIC_UNASSIGNED,
-    WILDCARD_UNASSIGNED,
-    STATIC_IMBALANCE,
-    MISSING_JOB_HAS_EFFECT,
-    DECLARATIONS_OBEYED,
-    LISTED_UNASSIGNED,
-    NOT_LIKE_SESSIONED,
-    DECLARED_JOB_MISSING,
-    STATIC_WORKER_IDLE,
-    SINGLE_LISTER,
-    LISTERS_AWAY,
-    NO_WILDCARD_WORKER,
-)
+RULES = declared(vars())

@@ -8,7 +8,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
     STATUS_LOG,
     STOP_DOUBLE,
 )
-from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.incidents.rule import Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
 
@@ -22,9 +22,8 @@ RUNNING_TWICE = Rule(
     pages=True,
     issues=("KAFKA-9184", "KAFKA-9849", "KAFKA-10763", "KAFKA-13719"),
     meaning="No two workers run one connector or task: a worker starts it after the former holder stopped it. Info "
-    "and only "
-    "possible until the former owner gives a sign of life; high and likely where the group has just fallen from a "
-    "cooperative protocol to eager, for then nobody stops what moves.",
+    "and only possible until the former owner gives a sign of life; high and likely where the group has just fallen "
+    "from a cooperative protocol to eager, for then nobody stops what moves.",
     exceptions=(
         "the first worker died or was cut off",
         "status writes out of order",
@@ -106,8 +105,7 @@ FAILED_JOB = Rule(
         ),
         in_place(
             "Correct the cause: the other system, its credentials, the record that cannot be handled "
-            "(`errors.tolerance` "
-            "and a dead letter queue)."
+            "(`errors.tolerance` and a dead letter queue)."
         ),
         in_place(
             "Restart only what has failed; it stays on its worker.",
@@ -133,8 +131,7 @@ RESTART_LOOP = Rule(
     advice=(
         looks(
             "Something restarts the task (an operator's automatic restart, a script), and it fails again each time. "
-            "The "
-            "trace says why.",
+            "The trace says why.",
             "curl -s http://$WORKER/connectors/$CONNECTOR/status",
             "kubectl get kafkaconnector $CONNECTOR -o jsonpath='{.spec.autoRestart}{.status.autoRestart}'",
         ),
@@ -181,4 +178,4 @@ WORKER_LOST = Rule(
     resolves="With the generation in which it, or another worker, joins; when no worker is left; or a day after it "
     "opened.",
 )
-RULES = (RUNNING_TWICE, RUNNING_NOT_HELD, HELD_NOT_RUNNING, FAILED_JOB, RESTART_LOOP, WORKER_LOST)
+RULES = declared(vars())

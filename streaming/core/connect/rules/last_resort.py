@@ -96,14 +96,8 @@ def unexplained(scene: Scene) -> Iterator[Finding]:
 
 
 def _of_leader(scene: Scene, rule: Rule, message: str) -> Finding:
-    return Finding(
-        rule=rule,
-        severity=rule.severity,
-        certainty=Certainty.LIKELY,
-        subjects=scene.subjects([scene.observed.leader or ""]),
-        message=message,
-        evidence=scene.evidence,
-    )
+    leader = scene.subjects([scene.observed.leader or ""])
+    return found(scene, rule, leader, message, certainty=Certainty.LIKELY)
 
 
 LAWS = tuple(

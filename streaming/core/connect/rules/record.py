@@ -13,6 +13,7 @@ from rebalance_monitor.streaming.core.connect.observed import (
     ConnectorOrTask,
     Observed,
     WorkerView,
+    by_job,
     job_key,
     job_kind,
     job_name,
@@ -29,8 +30,9 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
     UNASSIGNED,
 )
 from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 BALANCED_ERAS = frozenset({"A4", "A5", "eager"})
@@ -44,37 +46,38 @@ def sorted_jobs(jobs: Iterable[ConnectorOrTask]) -> list[ConnectorOrTask]:
 
 
 def names(jobs: Iterable[ConnectorOrTask]) -> str:
-    """The first few, and how many more there are."""
-    found = [job_name(job) for job in sorted_jobs(jobs)]
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return ", ".join(found[:SHOWN]) + more
+    """The first few, connectors before tasks."""
+    return listed([job_name(job) for job in sorted_jobs(jobs)], SHOWN)
+
+
+def names_alike(jobs: Iterable[ConnectorOrTask]) -> str:
+    """The first few, connectors and tasks alike in the order of their names."""
+    return listed(sorted(map(job_name, jobs)), SHOWN)
 
 
 def found(
-    scene: Scene, rule: Rule, subjects: tuple[Subject, ...], message: str, severity: Severity | None = None
+    scene: Scene,
+    rule: Rule,
+    subjects: tuple[Subject, ...],
+    message: str,
+    severity: Severity | None = None,
+    certainty: Certainty = Certainty.CERTAIN,
 ) -> Finding:
     """A finding that the record itself proves."""
-    return Finding(
-        rule=rule,
-        severity=severity or rule.severity,
-        certainty=Certainty.CERTAIN,
-        subjects=subjects,
-        message=message,
-        evidence=scene.evidence,
-    )
+    return finding_of(rule, subjects, message, scene.evidence, severity=severity, certainty=certainty)
+
+
+def found_since(
+    scene: Scene, rule: Rule, subjects: tuple[Subject, ...], message: str, certainty: Certainty = Certainty.CERTAIN
+) -> Finding:
+    """A finding that the record and the one before it prove."""
+    before = (Evidence(source=scene.last.source),) if scene.last is not None else ()
+    return finding_of(rule, subjects, message, (*before, *scene.evidence), certainty=certainty)
 
 
 def active(observed: Observed) -> dict[ConnectorOrTask, list[str]]:
     """Member ids per job that they report as theirs, of members that can be read."""
-    holders: dict[ConnectorOrTask, list[str]] = {}
-    for member_id, view in observed.views.items():
-        for job in view.held if view.readable else ():
-            holders.setdefault(job, []).append(member_id)
-    return holders
-
-
-def in_hands(observed: Observed) -> frozenset[ConnectorOrTask]:
-    return frozenset(job for view in observed.views.values() for job in view.holds)
+    return by_job((member_id, view.held) for member_id, view in observed.views.items() if view.readable)
 
 
 def duplicate_hold(scene: Scene) -> Iterator[Finding]:
@@ -117,12 +120,8 @@ def assigned_while_active(scene: Scene) -> Iterator[Finding]:
     for member_id, view in sorted(scene.observed.views.items()):
         for job in sorted_jobs(view.assigned & kept):
             worker, running = scene.worker(member_id), sorted(map(scene.worker, holders[job]))
-            yield found(
-                scene,
-                ASSIGNED_WHILE_ACTIVE,
-                (*subjects_of([job]), *scene.subjects([member_id])),
-                f"{job_key(job)} was handed to {worker} while reported by {' and '.join(running)}",
-            )
+            message = f"{job_key(job)} was handed to {worker} while reported by {' and '.join(running)}"
+            yield found(scene, ASSIGNED_WHILE_ACTIVE, (*subjects_of([job]), *scene.subjects([member_id])), message)
 
 
 def _stays(scene: Scene, job: ConnectorOrTask, members: Iterable[str]) -> bool:
@@ -138,7 +137,7 @@ def unassigned(scene: Scene) -> Iterator[Finding]:
     if scene.intent is not None and scene.intent.enforced and scene.intent.lists:
         return
     observed = scene.observed
-    missing = scene.surely - in_hands(observed) - observed.revoked()
+    missing = scene.surely - observed.hands() - observed.revoked()
     if observed.delay_ms:
         missing -= may_wait(scene)
     again = missing & _without_excuse_before(scene)
@@ -166,14 +165,14 @@ def may_wait(scene: Scene) -> frozenset[ConnectorOrTask]:
         return scene.possibly
     taken = frozenset(job for view in last.views.values() for job in view.revoked & view.held)
     # What somebody held was given out, even where compaction has left no record of it from before.
-    return (scene.configured_before | scene.hidden_before | in_hands(last)) - taken
+    return (scene.configured_before | scene.hidden_before | last.hands()) - taken
 
 
 def _without_excuse_before(scene: Scene) -> frozenset[ConnectorOrTask]:
     last = scene.last
     if last is None or scene.gap or last.error or last.delay_ms or scene.configured_before is None:
         return frozenset()
-    return scene.configured_before - in_hands(last) - last.revoked()
+    return scene.configured_before - last.hands() - last.revoked()
 
 
 def held_but_deleted(scene: Scene) -> Iterator[Finding]:
@@ -197,24 +196,13 @@ def _remembered(scene: Scene) -> frozenset[ConnectorOrTask]:
     leader = now.leader or ""
     if last is None or scene.gap or last.error or last.leader != leader or last.protocol not in COOPERATIVE:
         return frozenset()
-    before, view = last.views.get(leader), now.views.get(leader)
-    if before is None or view is None or not _shows(view, before, last):
-        return frozenset()
-    return in_hands(last)
-
-
-def _shows(view: WorkerView, before: WorkerView, last: Observed) -> bool:
-    given = (last.leader, last.config_offset, last.error, last.delay_ms)
-    unlike_earlier = (before.shown, before.held) != (view.shown, view.held)
-    return view.shown == given and view.held == before.holds and unlike_earlier
+    view = now.leading
+    return last.hands() if view is not None and last.shown_by(view) else frozenset()
 
 
 def assigned_and_revoked(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I6: a job that must stop somewhere is handed out in a later round only, or it runs twice for a while."""
-    taken: dict[ConnectorOrTask, list[str]] = {}
-    for member_id, view in sorted(scene.observed.views.items()):
-        for job in view.revoked:
-            taken.setdefault(job, []).append(member_id)
+    taken = by_job((member_id, view.revoked) for member_id, view in sorted(scene.observed.views.items()))
     for member_id, view in sorted(scene.observed.views.items()):
         for job in sorted_jobs(view.assigned & taken.keys()):
             to, of = scene.worker(member_id), sorted(map(scene.worker, taken[job]))
@@ -233,7 +221,7 @@ def revoked_not_held(scene: Scene) -> Iterator[Finding]:
     for member_id, view in sorted(scene.observed.views.items()):
         stray = view.revoked - view.held
         if last.delay_ms:
-            stray &= in_hands(last)
+            stray &= last.hands()
         if stray:
             worker = scene.worker(member_id)
             message = f"{worker} must stop what it does not hold: {names(stray)}"
@@ -257,12 +245,12 @@ def lopsided(
 ) -> Iterator[Finding]:
     """Where these members' loads differ by more than one although nothing is pending; `jobs` None counts all."""
     observed = scene.observed
-    pending = observed.delay_ms or observed.revoked() or in_hands(observed) - scene.surely
+    pending = observed.delay_ms or observed.revoked() or observed.hands() - scene.surely
     # A job in nobody's hands unbalances the rest, and has a law of its own.
-    left_lying = (scene.surely if jobs is None else jobs) - in_hands(observed)
+    left_lying = (scene.surely if jobs is None else jobs) - observed.hands()
     if pending or left_lying or len(views) < 2:
         return
-    severity = Severity.INFO if scene.explained else rule.severity
+    by_design = f"; this is what the leader's algorithm ({' or '.join(scene.eras)}) does" if scene.explained else ""
     for kind in ("connector", "task"):
         loads = {
             observed.subject_of(member_id): sum(
@@ -272,21 +260,15 @@ def lopsided(
         }
         most, least = max(loads, key=lambda one: loads[one]), min(loads, key=lambda one: loads[one])
         if loads[most] - loads[least] > 1:
-            yield Finding(
-                rule=rule,
-                severity=severity,
-                certainty=Certainty.CERTAIN,
-                subjects=(most, least),
-                message=f"{most.id} holds {loads[most]} {kind}s and {least.id} holds {loads[least]}, with nothing "
-                f"pending{_by_design(scene)}",
-                evidence=(*scene.evidence, Evidence(text=_spread(loads, kind))),
+            yield finding_of(
+                rule,
+                (most, least),
+                f"{most.id} holds {loads[most]} {kind}s and {least.id} holds {loads[least]}, with nothing "
+                f"pending{by_design}",
+                (*scene.evidence, Evidence(text=_spread(loads, kind))),
+                severity=Severity.INFO if scene.explained else None,
                 next_step=_own_step(scene, most),
             )
-
-
-def _by_design(scene: Scene) -> str:
-    """Where the answer is a right one, people are told that it is."""
-    return f"; this is what the leader's algorithm ({' or '.join(scene.eras)}) does" if scene.explained else ""
 
 
 def _own_step(scene: Scene, most: Subject) -> str:

@@ -33,10 +33,10 @@ from rebalance_monitor.streaming.core.connect.rules.memory import (
 )
 from rebalance_monitor.streaming.core.connect.rules.window import window_of
 from rebalance_monitor.streaming.core.fold.rounds import CALM_MS, with_round
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.messages import utc
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
+from rebalance_monitor.streaming.core.model.results import Evidence, Subject
 
 
 def remember(scene: Scene) -> RuleMemory:
@@ -55,8 +55,7 @@ def remember(scene: Scene) -> RuleMemory:
     )
     if failed:
         return replace(kept, revoked=before.revoked, taken_back=before.taken_back)
-    active = frozenset(job for view in now.views.values() for job in view.held)
-    return replace(kept, revoked=now.revoked(), taken_back=now.revoked() - active)
+    return replace(kept, revoked=now.revoked(), taken_back=now.revoked() - now.reported())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +80,7 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
             f"the delay of {last.delay_ms} ms announced in generation {last.generation} ended at "
             f"{utc(last.at_ms + last.delay_ms)}, and no rebalance has followed"
         )
-        finding = _finding(DELAY_NEVER_RESOLVED, (Subject("group", group),), message, evidence)
+        finding = finding_of(DELAY_NEVER_RESOLVED, (Subject("group", group),), message, evidence)
         yield DueFinding(rule=DELAY_NEVER_RESOLVED, due_ms=due_ms, finding=finding)
     if revoked := last.revoked():
         subjects = subjects_of(revoked)
@@ -89,7 +88,7 @@ def deadlines(group: str, memory: RuleMemory, last: Observed, patience_ms: int) 
             f"{len(revoked)} connectors and tasks were revoked in generation {last.generation}, and the rebalance that "
             f"assigns them has not come within {patience_ms} ms"
         )
-        finding = _finding(REVOCATION_NOT_FOLLOWED_UP, subjects, message, evidence)
+        finding = finding_of(REVOCATION_NOT_FOLLOWED_UP, subjects, message, evidence)
         yield DueFinding(rule=REVOCATION_NOT_FOLLOWED_UP, due_ms=last.at_ms + patience_ms, finding=finding)
     for withheld in memory.withheld:
         found = _after_all(withheld, patience_ms)
@@ -107,24 +106,13 @@ _RULE = {rule.code: rule for rule in RULES}
 def _after_all(withheld: Withheld, patience_ms: int) -> Finding:
     """The finding, once a leader that had not applied the last config record would have asked for a rebalance."""
     why = f"a leader that had not read the last config record would have asked for a rebalance within {patience_ms} ms"
-    return Finding(
-        rule=_RULE[withheld.code],
+    return finding_of(
+        _RULE[withheld.code],
+        withheld.subjects,
+        f"{withheld.message}; {why}",
+        withheld.evidence,
         severity=withheld.severity,
         certainty=withheld.certainty,
-        subjects=withheld.subjects,
-        message=f"{withheld.message}; {why}",
-        evidence=withheld.evidence,
-    )
-
-
-def _finding(rule: Rule, subjects: tuple[Subject, ...], message: str, evidence: tuple[Evidence, ...]) -> Finding:
-    return Finding(
-        rule=rule,
-        severity=rule.severity,
-        certainty=Certainty.CERTAIN,
-        subjects=subjects,
-        message=message,
-        evidence=evidence,
     )
 
 

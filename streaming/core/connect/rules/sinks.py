@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.model.results import Evidence, Subject
 
 GROUP, CLIENT = "connect-", "connector-consumer-"
 
@@ -30,11 +30,5 @@ def consumed_twice(group: str, body: GroupGeneration, evidence: Evidence) -> Ite
     for task, found in sorted(hosts.items()):
         if len(found) > 1:
             where = " and ".join(sorted(found))
-            yield Finding(
-                rule=RUNNING_TWICE,
-                severity=Severity.CRITICAL,
-                certainty=Certainty.CERTAIN,
-                subjects=(Subject("task", task), Subject("group", group)),
-                message=f"task {task} runs twice, on {where}: two consumers of {group} carry its client id",
-                evidence=(evidence,),
-            )
+            message = f"task {task} runs twice, on {where}: two consumers of {group} carry its client id"
+            yield finding_of(RUNNING_TWICE, (Subject("task", task), Subject("group", group)), message, (evidence,))

@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterator
 
-from rebalance_monitor.schemas.connect_protocol import WorkerState
-from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, Observed, job_name, subjects_of
+from rebalance_monitor.streaming.core.connect.intent import declared_by
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     DELAY_WITHOUT_LOSS,
     WINDOW_CUT_SHORT,
@@ -12,11 +12,11 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
 )
 from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.connect.rules.memory import Window, WindowKind
+from rebalance_monitor.streaming.core.connect.rules.record import found, found_since, names_alike
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.model.results import Certainty, Subject
 
 CLOCK_SLACK_MS = 1_000
-DEFAULT_MAX_DELAY_MS = 300_000
 FIRST_BACKOFF_MS = 40
 
 
@@ -30,7 +30,7 @@ def is_backoff(delay_ms: int, max_delay_ms: int | None) -> bool:
 
 def waiting_jobs(observed: Observed, configured: frozenset[ConnectorOrTask]) -> frozenset[ConnectorOrTask]:
     """Configured jobs in nobody's hands that were not taken from anybody in this round."""
-    return configured - frozenset(job for view in observed.views.values() for job in view.holds) - observed.revoked()
+    return configured - observed.hands() - observed.revoked()
 
 
 def window_of(scene: Scene) -> Window | None:
@@ -48,11 +48,10 @@ def window_of(scene: Scene) -> Window | None:
         kind = WindowKind.BACKOFF
     else:
         kind = WindowKind.WASTED
-    state_ms = now.state_ms if now.state_ms > 0 else now.at_ms
     return Window(
         kind=kind,
         leader=now.leader or "",
-        earliest_end_ms=min(state_ms, now.at_ms) + now.delay_ms,
+        earliest_end_ms=min(now.formed_ms, now.at_ms) + now.delay_ms,
         latest_end_ms=now.at_ms + now.delay_ms,
         waiting=waiting,
     )
@@ -75,8 +74,7 @@ def _continues(scene: Scene) -> bool:
     before, now = _running(scene), scene.observed
     if before is None:
         return False
-    state_ms = now.state_ms if now.state_ms > 0 else now.at_ms
-    earliest_ms, latest_ms = state_ms + now.delay_ms, now.at_ms + now.delay_ms
+    earliest_ms, latest_ms = now.formed_ms + now.delay_ms, now.at_ms + now.delay_ms
     return earliest_ms <= before.latest_end_ms + CLOCK_SLACK_MS and latest_ms >= before.earliest_end_ms - CLOCK_SLACK_MS
 
 
@@ -91,14 +89,8 @@ def window_end_moved(scene: Scene) -> Iterator[Finding]:
         return
     end_ms = now.at_ms + now.delay_ms
     moved_ms = end_ms - before.latest_end_ms
-    yield Finding(
-        rule=WINDOW_END_MOVED,
-        severity=WINDOW_END_MOVED.severity,
-        certainty=Certainty.CERTAIN,
-        subjects=(Subject("member", now.leader or ""),),
-        message=f"the end of the scheduled delay moved by {moved_ms} ms while {_names(waiting.waiting)} wait",
-        evidence=(*_last_evidence(scene), *scene.evidence),
-    )
+    message = f"the end of the scheduled delay moved by {moved_ms} ms while {names_alike(waiting.waiting)} wait"
+    yield found_since(scene, WINDOW_END_MOVED, (Subject("member", now.leader or ""),), message)
 
 
 def delay_without_loss(scene: Scene) -> Iterator[Finding]:
@@ -106,15 +98,12 @@ def delay_without_loss(scene: Scene) -> Iterator[Finding]:
     window = window_of(scene)
     if window is None or window.kind is not WindowKind.WASTED:
         return
-    yield Finding(
-        rule=DELAY_WITHOUT_LOSS,
-        severity=Severity.INFO,
-        certainty=Certainty.LIKELY,
-        subjects=(Subject("group", scene.group),),
-        message=f"a delay of {scene.observed.delay_ms} ms was opened although nothing waits: a member left right after "
-        "a rebalance that revoked tasks from others, and the leader takes that for a loss",
-        evidence=scene.evidence,
+    message = (
+        f"a delay of {scene.observed.delay_ms} ms was opened although nothing waits: a member left right after a "
+        "rebalance that revoked tasks from others, and the leader takes that for a loss"
     )
+    group = (Subject("group", scene.group),)
+    yield found(scene, DELAY_WITHOUT_LOSS, group, message, certainty=Certainty.LIKELY)
 
 
 def window_cut_short(scene: Scene) -> Iterator[Finding]:
@@ -122,56 +111,24 @@ def window_cut_short(scene: Scene) -> Iterator[Finding]:
     before, now = _running(scene), scene.observed
     if before is None or before.kind is not WindowKind.LOSS or not _kept_memory(scene):
         return
-    placed = {job for view in now.views.values() for job in view.assigned} & before.waiting
-    returned = {job for view in now.views.values() for job in view.held} & before.waiting
+    placed = now.assigned() & before.waiting
+    returned = now.reported() & before.waiting
     if not placed or returned or (scene.configured is not None and before.waiting - scene.configured):
         return
-    placed -= _declared(scene)  # a static job goes at once to whoever declares it
+    placed -= frozenset().union(*declared_by(scene.body).values())  # a static job goes at once to whoever declares it
     if not placed:
         return
-    yield Finding(
-        rule=WINDOW_CUT_SHORT,
-        severity=Severity.INFO,
-        certainty=Certainty.LIKELY,
-        subjects=subjects_of(placed),
-        message=f"{_names(frozenset(placed))} were handed out "
-        f"{before.earliest_end_ms - now.at_ms} ms before the end of the scheduled delay",
-        evidence=(*_last_evidence(scene), *scene.evidence),
-    )
+    early_ms = before.earliest_end_ms - now.at_ms
+    message = f"{names_alike(placed)} were handed out {early_ms} ms before the end of the scheduled delay"
+    yield found_since(scene, WINDOW_CUT_SHORT, subjects_of(placed), message, Certainty.LIKELY)
 
 
 def _kept_memory(scene: Scene) -> bool:
     """Whether the leader's allocation shows that its process completed the record before: else its memory is void."""
     if scene.last is None or scene.gap:
         return False
-    leader = scene.observed.leader or ""
-    now, before = scene.observed.views.get(leader), scene.last.views.get(leader)
-    if now is None or before is None or now.shown is None:
-        return False
-    given = (scene.last.leader, scene.last.config_offset, scene.last.error, scene.last.delay_ms)
-    return now.shown == given and now.held == before.holds
-
-
-def _declared(scene: Scene) -> frozenset[ConnectorOrTask]:
-    if scene.observed.protocol != STATIC:
-        return frozenset()
-    states = [one.subscription for one in scene.body.members if isinstance(one.subscription, WorkerState)]
-    return frozenset(job for state in states for job in _declared_by(state))
-
-
-def _declared_by(state: WorkerState) -> Iterator[ConnectorOrTask]:
-    yield from state.static_connectors
-    yield from state.static_tasks
-
-
-def _last_evidence(scene: Scene) -> tuple[Evidence, ...]:
-    return (Evidence(source=scene.last.source),) if scene.last is not None else ()
-
-
-def _names(jobs: frozenset[ConnectorOrTask]) -> str:
-    names = sorted(map(job_name, jobs))
-    shown = ", ".join(names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"
+    now, before = scene.observed.leading, scene.last.views.get(scene.observed.leader or "")
+    return now is not None and before is not None and (now.shown, now.held) == (scene.last.header, before.holds)
 
 
 COOPERATIVE_STEP = frozenset({Need.NO_ERROR, Need.CONFIG, Need.READABLE})

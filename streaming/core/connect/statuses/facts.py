@@ -24,6 +24,8 @@ STARTED = frozenset({RUNNING, PAUSED, STOPPED, FAILED})
 ENDED = frozenset({UNASSIGNED, FAILED})
 """Writers of these do not run the job any more."""
 
+NOWHERE = "-"
+"""Expected to be in nobody's hands although somebody has it. No worker id looks so: they hold a colon."""
 MAX_CLAIMS = 4
 """Workers that may claim one job at a time; the oldest claim goes first."""
 
@@ -118,7 +120,6 @@ def connector_key(job: JobKey) -> JobKey:
 
 
 def after(facts: JobFacts, status: Sighting) -> JobFacts:
-    """The facts with one more status of the job."""
     if status.state is None:
         return replace(facts, shown=None, claims=(), ended=None, told_ms=status.at_ms)
     claims, ended = facts.claims, facts.ended
@@ -169,3 +170,32 @@ def word_of(assigned: Collection[str], state: str | None, worker: str | None) ->
         return "unknown"
     word = state.lower()
     return word if worker in assigned and state != UNASSIGNED and word in WORDS else "starting"
+
+
+def agreement(facts: JobFacts, *, judged: bool) -> str:
+    """One job, three ways: assigned (group records), expected (recomputed), running (status topic). The worst that can
+    be said of the three.
+
+    ok            its holder has taken it up (running, paused or stopped there)
+    failed        its holder has taken it up, and it has failed there
+    unexpected    the recomputed assignment puts it elsewhere
+    elsewhere     another worker says that it runs it
+    held_twice    several workers hold it
+    not_started   its holder has not taken it up yet
+    unassigned    nobody holds it
+    unknown       held, and the status topic has never told of it
+    """
+    shown = facts.shown
+    if judged and facts.expected is not None and facts.holders != (facts.expected,):
+        return "unexpected"
+    if len(facts.holders) > 1:
+        return "held_twice"
+    if shown is not None and shown.state == RUNNING and facts.holders and shown.worker not in facts.holders:
+        return "elsewhere"
+    if not facts.holders:
+        return "unassigned"
+    if shown is None:
+        return "unknown"
+    if not facts.started:
+        return "not_started"
+    return "failed" if shown.state == FAILED else "ok"

@@ -23,10 +23,10 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
     Sighting,
 )
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, OpenPart, Situation, shown_at
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, shown_at
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey, key_of
-from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
+from rebalance_monitor.streaming.core.model.results import Subject
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
@@ -37,10 +37,16 @@ WELL = frozenset({RUNNING, PAUSED, STOPPED})
 
 @dataclass(frozen=True, slots=True)
 class Restarts:
-    """A task's last status among FAILED, RESTARTING and RUNNING, and when such statuses changed (ms), the newest."""
+    """A task's last status among FAILED, RESTARTING and RUNNING, and when such statuses changed (ms), the newest.
+
+    Of a group that is polled those of one `worker` count, by its clock. `behind_ms`: how far that was behind the
+    monitor's when the newest status was read, 0 where nobody knows.
+    """
 
     state: str
     times_ms: tuple[int, ...]
+    worker: str = ""
+    behind_ms: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,8 +75,8 @@ class FailingJobs:
     def stepped(self, now: Situation, step: RecordStep) -> None:
         """A record, after its changes are applied."""
         moved = [*step.gained.values(), *step.lost.values(), *step.started.values()]
-        jobs = {job for some in moved for job in some} | {one.subjects[0].key for one in _open(now)}
-        for job in sorted(jobs):
+        failed_jobs = {one.subjects[0].key for one in now.open.values() if one.code == FAILED_JOB.code}
+        for job in sorted(failed_jobs.union(*moved)):
             _look(now, job, step.at_ms)
 
     def due_ms(self, settings: ClusterSettings) -> int:
@@ -99,7 +105,6 @@ def live(now: Situation, now_ms: int) -> None:
 
 
 def failed_on(job: JobKey, worker: str) -> tuple[Subject, Subject]:
-    """The subjects of a job that has failed."""
     return (subject_of(job), Subject("worker", worker))
 
 
@@ -107,14 +112,8 @@ def failed(now: Situation, shown: Sighting, generation: int | None) -> Finding:
     """A job that its one holder says has failed; `generation` None: of its holder's none is known."""
     subjects = failed_on(shown.job, shown.worker)
     held = "which holds it" if generation is None else f"which holds it in generation {generation}"
-    return Finding(
-        rule=FAILED_JOB,
-        severity=Severity.MEDIUM,
-        certainty=Certainty.CERTAIN,
-        subjects=subjects,
-        message=f"{subjects[0].key} has FAILED on {shown.worker}, {held}",
-        evidence=(shown_at(now, shown),),
-    )
+    message = f"{subjects[0].key} has FAILED on {shown.worker}, {held}"
+    return finding_of(FAILED_JOB, subjects, message, (shown_at(now, shown),))
 
 
 def counted(before: Restarts | None, status: Sighting, most: int) -> Restarts | None:
@@ -139,15 +138,11 @@ def loop_key(job: JobKey) -> PartKey:
 def looping(now: Situation, status: Sighting) -> Finding:
     """A task that fails and is restarted in a loop; `status`: the last one of it."""
     settings = now.settings
-    return Finding(
-        rule=RESTART_LOOP,
-        severity=Severity.MEDIUM,
-        certainty=Certainty.CERTAIN,
-        subjects=(subject_of(status.job),),
-        message=f"{status.job} changed between FAILED, RESTARTING and RUNNING more than "
-        f"{settings.restart_loop_changes} times within {settings.restart_loop_ms // 1_000} s, last on {status.worker}",
-        evidence=(shown_at(now, status),),
+    message = (
+        f"{status.job} changed between FAILED, RESTARTING and RUNNING more than {settings.restart_loop_changes} times "
+        f"within {settings.restart_loop_ms // 1_000} s, last on {status.worker}"
     )
+    return finding_of(RESTART_LOOP, (subject_of(status.job),), message, (shown_at(now, status),))
 
 
 def _look(now: Situation, job: JobKey, at_ms: int) -> None:
@@ -155,15 +150,6 @@ def _look(now: Situation, job: JobKey, at_ms: int) -> None:
     shown = facts.shown
     well = shown is None or shown.state in WELL
     subject, holders = subject_of(job), {Subject("worker", holder) for holder in facts.holders}
-    ended = [
-        key_of(one.code, one.subjects)
-        for one in _open(now)
-        if one.subjects[0] == subject and (well or one.subjects[1] not in holders)
-    ]
-    now.over(ended, at_ms)
+    now.over_where(FAILED_JOB, at_ms, lambda found: found[0] == subject and (well or found[1] not in holders))
     if shown is not None and shown.state == FAILED and facts.started:  # by its one holder, since it has the job
         now.found(failed(now, shown, max(shown.generation, now.group.generation)), at_ms)
-
-
-def _open(now: Situation) -> list[OpenPart]:
-    return [one for one in now.open.values() if one.code == FAILED_JOB.code]

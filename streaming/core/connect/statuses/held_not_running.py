@@ -22,9 +22,9 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
 )
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, shown_at
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.messages import utc
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 MOST_SHOWN = 8
@@ -84,11 +84,12 @@ class HeldNotRunning:
         if self.asleep_ms.pop(job, None) != TOLD:
             return
         subject = subject_of(job)
-        for key, incident in list(now.open.items()):
-            if incident.code == HELD_NOT_RUNNING.code and subject in incident.subjects:
-                names = [f"{one.type} {one.id}" for one in incident.subjects]
-                if not any(self.asleep_ms.get(name) == TOLD for name in names):
-                    now.over([key], at_ms)
+        asleep = {job for job, due_ms in self.asleep_ms.items() if due_ms == TOLD}
+        now.over_where(
+            HELD_NOT_RUNNING,
+            at_ms,
+            lambda found: subject in found and not any(one.key in asleep for one in found),
+        )
 
     def only_told(self, but: Callable[[JobKey], bool]) -> None:
         """Forget the timers of other jobs than those that `but` names."""
@@ -177,13 +178,12 @@ def _not_running(now: Situation, worker: str, jobs: list[JobKey]) -> Finding:
     lost = len(jobs) == 1 or any(facts.started for facts in others)
     what, them = ("1 connector or task", "it") if len(jobs) == 1 else (f"{len(jobs)} connectors and tasks", "them")
     shown = [facts.shown for facts in map(now.facts, jobs) if facts.shown is not None]
-    return Finding(
-        rule=HELD_NOT_RUNNING,
-        severity=Severity.MEDIUM,
-        certainty=Certainty.POSSIBLE if lost else Certainty.LIKELY,
-        subjects=(*sorted(map(subject_of, jobs)), Subject("worker", worker)),
-        message=f"{worker} holds {what} since {utc(since_ms)} and has not taken {them} up"
+    return finding_of(
+        HELD_NOT_RUNNING,
+        (*sorted(map(subject_of, jobs)), Subject("worker", worker)),
+        f"{worker} holds {what} since {utc(since_ms)} and has not taken {them} up"
         + (", or its status was lost" if lost else ""),
-        evidence=(Evidence(source=now.group.record), *(shown_at(now, one) for one in shown[:MOST_SHOWN])),
+        (Evidence(source=now.group.record), *(shown_at(now, one) for one in shown[:MOST_SHOWN])),
+        certainty=Certainty.POSSIBLE if lost else Certainty.LIKELY,
         cause=(Subject("worker", worker),),
     )

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from rebalance_monitor.schemas.connect_topics import StatusRecord
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
-from rebalance_monitor.streaming.core.connect.statuses import failing, three_way
-from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, Sighting, after, reported
+from rebalance_monitor.streaming.core.connect.statuses import failing
+from rebalance_monitor.streaming.core.connect.statuses.facts import NOWHERE, JobKey, Sighting, after, reported
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.running_not_held import STRAY_MS
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, copied
@@ -101,7 +101,7 @@ def advance(
         failing.live(now, until_ms)
         teller.fire(until_ms)
         now.outputs.append(Passed(until_ms))
-    three_way.states(now)
+    now.publish()
     group, offsets = now.group.trimmed(), now.offsets.known
     told = Timeline(
         sightings=tuple(stated[one.partition, one.offset] for one in later if isinstance(one, Sighting)),
@@ -207,7 +207,8 @@ class _Teller:
         self.fire(event.at_ms - 1)
         self.now.outputs.append(Passed(event.at_ms - 1))
         self.now.historic = event.historic
-        self.passed_ms = max(self.passed_ms, self._surely_ms(event))
+        sure_ms = event.at_ms if isinstance(event, RecordStep) else self.now.offsets.earliest_ms(event)
+        self.passed_ms = max(self.passed_ms, sure_ms or 0)
         if isinstance(event, RecordStep):
             self._step(event)
         else:
@@ -226,9 +227,6 @@ class _Teller:
             self.laws.fire(self.now, next_ms)
             self.now.outputs.append(ReachedTime(next_ms))
         self._low_ms = next_ms
-
-    def _surely_ms(self, event: Sighting | RecordStep) -> int:
-        return event.at_ms if isinstance(event, RecordStep) else self.now.offsets.earliest_ms(event) or 0
 
     def _step(self, step: RecordStep) -> None:
         now, group = self.now, self.now.group
@@ -278,7 +276,7 @@ class _Teller:
             if job not in step.unexpected:
                 now.change(job, replace(facts, expected=None))
         for job, worker_id in step.unexpected.items():
-            now.change(job, replace(now.facts(job), expected=worker_id or three_way.NOWHERE))
+            now.change(job, replace(now.facts(job), expected=worker_id or NOWHERE))
 
     def _sighting(self, status: Sighting) -> None:
         now, group = self.now, self.now.group

@@ -21,7 +21,6 @@ PLAIN = ":/!$&'()*+,;=@[]"
 
 
 def pack(job: JobKey, facts: JobFacts) -> str:
-    """The line of this job."""
     shown, ended = facts.shown, facts.ended
     if shown is None or len(facts.holders) != 1 or facts.expected is not None:
         return dumps(facts)
@@ -80,20 +79,17 @@ class JobTable:
         self._changed: set[JobKey] = set()
 
     def get(self, job: JobKey) -> JobFacts | None:
-        """What is known of one job."""
         facts = self._known.get(job)
         if facts is None and job in self._lines:
             facts = self._known[job] = unpack(job, self._lines[job])
         return facts
 
     def put(self, job: JobKey, facts: JobFacts) -> None:
-        """Replace what is known of one job."""
         self._known[job] = facts
         self._lines.setdefault(job, "")
         self._changed.add(job)
 
     def drop(self, job: JobKey) -> None:
-        """Forget one job."""
         self._lines.pop(job, None)
         self._known.pop(job, None)
         self._changed.discard(job)

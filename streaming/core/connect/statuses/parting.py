@@ -109,46 +109,39 @@ def _parting_of(subject: Subject, unsettled: Unsettled, ahead: Ahead, told_ms: i
     named = (gone for gone in unsettled.gone if gone.worker == subject.id or gone.worker.endswith(f" {subject.id}"))
     gone = next(named, None)
     if gone is None:
-        return _untold(subject.id)
+        return _gone(f"the status topic tells nothing of {subject.id}'s end")
     ahead_ms = max(ahead(gone.worker) or 0, 0)
     return _parting(gone, unsettled, ahead_ms, silent=unsettled.state_ms + ahead_ms <= told_ms)
 
 
-def _untold(worker: str) -> Parting:
-    return Parting(GONE, Certainty.CERTAIN, Evidence(text=f"the status topic tells nothing of {worker}'s end"))
+def _gone(why: str) -> Parting:
+    return Parting(GONE, Certainty.CERTAIN, Evidence(text=why))
 
 
 def _parting(gone: Gone, unsettled: Unsettled, ahead_ms: int, *, silent: bool) -> Parting:
     """`silent`: whatever the worker wrote before the join phase ended has come."""
-    soon_ms = unsettled.session_ms * UNNOTICED_SHARE
+    who, soon_ms = gone.worker, unsettled.session_ms * UNNOTICED_SHARE
     if gone.stopped and gone.stopped * 2 >= gone.seen:
         waited_ms = unsettled.state_ms - gone.stopped_ms
         if waited_ms + ahead_ms < soon_ms:
-            return Parting(LEFT, Certainty.LIKELY, _shown(gone))
-        if waited_ms < soon_ms:
-            text = (
-                f"{gone.worker} stopped its tasks {waited_ms} ms before the join phase ended, by a clock that may be "
-            )
-            return Parting(GONE, Certainty.CERTAIN, Evidence(text=f"{text}{ahead_ms} ms ahead"))
-        text = f"{gone.worker} stopped its tasks {waited_ms} ms before the join phase ended: long enough for a time-out"
-        return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
-    if gone.late and gone.late * 2 >= gone.seen:
-        text = (
-            f"{gone.worker} stopped its tasks after the join phase had ended: its clock is ahead, or it was only frozen"
+            place = gone.evidence
+            told = Evidence(text="it stopped its tasks") if place is None else Evidence(source=place)
+            return Parting(LEFT, Certainty.LIKELY, told)
+        may_be = (
+            f", by a clock that may be {ahead_ms} ms ahead" if waited_ms < soon_ms else ": long enough for a time-out"
         )
-        return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
+        return _gone(f"{who} stopped its tasks {waited_ms} ms before the join phase ended{may_be}")
+    if gone.late and gone.late * 2 >= gone.seen:
+        return _gone(
+            f"{who} stopped its tasks after the join phase had ended: its clock is ahead, or it was only frozen"
+        )
     silence_ms = max(unsettled.state_ms - gone.alive_ms, 0)
     if silence_ms < soon_ms:
-        text = f"{gone.worker} gave a sign of life {silence_ms} ms before: too short for a session time-out"
+        text = f"{who} gave a sign of life {silence_ms} ms before: too short for a session time-out"
         return Parting(LEFT, Certainty.POSSIBLE, Evidence(text=text))
     if gone.seen and not silent:
-        text = f"{gone.worker}'s clock may be {ahead_ms} ms ahead: its last statuses may be still to come"
-        return Parting(GONE, Certainty.CERTAIN, Evidence(text=text))
+        return _gone(f"{who}'s clock may be {ahead_ms} ms ahead: its last statuses may be still to come")
     if gone.seen:
-        text = f"{gone.worker} had {gone.seen} connectors and tasks and said of {gone.stopped} that it stopped them"
+        text = f"{who} had {gone.seen} connectors and tasks and said of {gone.stopped} that it stopped them"
         return Parting(LOST, Certainty.LIKELY, Evidence(text=text))
-    return _untold(gone.worker)
-
-
-def _shown(gone: Gone) -> Evidence:
-    return Evidence(source=gone.evidence) if gone.evidence is not None else Evidence(text="it stopped its tasks")
+    return _gone(f"the status topic tells nothing of {who}'s end")

@@ -23,8 +23,7 @@ from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.connect.observed import EAGER, Observed
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP
-from rebalance_monitor.streaming.core.connect.statuses import three_way
-from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, JobFacts, JobKey, Sighting, after
+from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, JobFacts, JobKey, Sighting, after, agreement
 from rebalance_monitor.streaming.core.connect.statuses.failing import (
     WELL,
     Restarts,
@@ -57,16 +56,6 @@ class Held:
     since_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class WorkersRestarts:
-    """A task's restarts on one worker, by its clock. `behind_ms`: how far that was behind the monitor's when the newest
-    status was read, 0 where nobody knows."""
-
-    worker: str
-    restarts: Restarts
-    behind_ms: int = 0
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolledStatuses:
     """What is known of the jobs of a polled group. `shown`: the last word on each; `unsaid`: jobs that are to be
@@ -74,7 +63,7 @@ class PolledStatuses:
 
     held: Mapping[JobKey, Held] = field(default_factory=dict)
     shown: Mapping[JobKey, Sighting] = field(default_factory=dict)
-    changes: Mapping[JobKey, WorkersRestarts] = field(default_factory=dict)
+    changes: Mapping[JobKey, Restarts] = field(default_factory=dict)
     unsaid: frozenset[JobKey] = frozenset()
 
     def facts(self, job: JobKey) -> JobFacts:
@@ -89,7 +78,7 @@ def begun(timeline: Timeline) -> PolledStatuses:
     jobs = JobTable(timeline.jobs)
     shown = {job: facts.shown for job, facts in jobs.items() if facts.shown is not None}
     restarts = timeline.laws.failing.restarts
-    changes = {job: WorkersRestarts(shown[job].worker, one) for job, one in restarts.items() if job in shown}
+    changes = {job: replace(one, worker=shown[job].worker) for job, one in restarts.items() if job in shown}
     return PolledStatuses(shown=shown, changes=changes, unsaid=frozenset(jobs))
 
 
@@ -164,18 +153,19 @@ def with_statuses(known: PolledStatuses, sightings: Iterable[Sighting], most: in
     )
 
 
-def _counted(before: WorkersRestarts | None, status: Sighting, most: int) -> WorkersRestarts | None:
+def _counted(before: Restarts | None, status: Sighting, most: int) -> Restarts | None:
     """The changes of a task with one more status. Those of another worker, or by a clock that went back, say nothing of
     the time between."""
     if status.state is None:
         return None
-    if before is not None and (before.worker != status.worker or status.at_ms < before.restarts.times_ms[-1]):
+    if before is not None and (before.worker != status.worker or status.at_ms < before.times_ms[-1]):
         before = None
-    known = None if before is None else before.restarts
-    restarts = counted(known, status, most)
-    if restarts is None or restarts == known:
+    restarts = counted(before, status, most)
+    if restarts is None or restarts == before:
         return before
-    return WorkersRestarts(status.worker, restarts, 0 if status.read_ms is None else status.read_ms - status.at_ms)
+    return replace(
+        restarts, worker=status.worker, behind_ms=0 if status.read_ms is None else status.read_ms - status.at_ms
+    )
 
 
 def looked(view: GroupView, known: PolledStatuses, last_ms: int) -> tuple[PolledStatuses, list[Output]]:
@@ -196,7 +186,7 @@ def looked(view: GroupView, known: PolledStatuses, last_ms: int) -> tuple[Polled
         for job, status in known.shown.items()
         if _sure_at_ms(view, known, job) <= now_ms
     }
-    found = {loop_key(job): job for job, one in changes.items() if loops(one.restarts, view.settings)}
+    found = {loop_key(job): job for job, one in changes.items() if loops(one, view.settings)}
     last = [key for key, one in now.open.items() if one.code == FAILED_JOB.code and not _ended(known, *one.subjects)]
     over = [key for key, one in now.open.items() if one.code in JUDGED and key not in found and key not in last]
     begun_here = {status.job for key, status in failures.items() if key not in now.open}
@@ -211,7 +201,7 @@ def looked(view: GroupView, known: PolledStatuses, last_ms: int) -> tuple[Polled
     for job in sorted(known.unsaid | begun_here):
         facts = known.facts(job)
         word = _agreement(facts, has_failed=job in ill)
-        now.outputs.append(three_way.row_of(now, job, now.standing(facts), word))
+        now.show(job, now.standing(facts), word)
     return replace(known, unsaid=frozenset()), [*now.outputs, ReachedTime(now_ms), Passed(now_ms)]
 
 
@@ -251,15 +241,15 @@ def _ended(known: PolledStatuses, job: Subject, worker: Subject) -> bool:
     return shown is None or shown.state in WELL or held is None or worker.id not in held.workers
 
 
-def _lasts_until_ms(view: GroupView, changes: WorkersRestarts) -> int:
+def _lasts_until_ms(view: GroupView, changes: Restarts) -> int:
     """When one of the changes that count is too long ago."""
-    most, times_ms = view.settings.restart_loop_changes, changes.restarts.times_ms
+    most, times_ms = view.settings.restart_loop_changes, changes.times_ms
     first_ms = times_ms[-1 - most] if len(times_ms) > most else times_ms[-1]
     return first_ms + view.settings.restart_loop_ms + changes.behind_ms
 
 
 def _agreement(facts: JobFacts, *, has_failed: bool) -> str:
-    """As in `three_way`; `unknown` also where the last word is that of a worker that does not hold the job by the
+    """As in `agreement`; `unknown` also where the last word is that of a worker that does not hold the job by the
     newest answer, or a FAILED that may be of an earlier run."""
     shown, holders = facts.shown, facts.holders
     if not holders and shown is None:
@@ -268,4 +258,4 @@ def _agreement(facts: JobFacts, *, has_failed: bool) -> str:
         of_an_earlier_run = shown.state == FAILED and not has_failed
         if holders != (shown.worker,) or of_an_earlier_run:
             return "unknown"
-    return three_way.agreement(facts, judged=False)
+    return agreement(facts, judged=False)

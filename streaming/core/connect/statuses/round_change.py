@@ -66,7 +66,6 @@ class RecordStep:
 
 
 def keys(jobs: Iterable[ConnectorOrTask]) -> tuple[JobKey, ...]:
-    """Sorted keys of these jobs."""
     return tuple(sorted(map(job_key, jobs)))
 
 
@@ -116,7 +115,7 @@ def step_of(
         incarnation=envelope.incarnation,
         generation=now.generation,
         at_ms=now.at_ms,
-        state_ms=now.state_ms if now.state_ms > 0 else now.at_ms,
+        state_ms=now.formed_ms,
         over=not now.views,
         unseen=unseen,
         error=now.error,

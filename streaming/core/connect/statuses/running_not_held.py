@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNN
 from rebalance_monitor.streaming.core.connect.statuses.facts import RUNNING, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, shown_at
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
@@ -122,12 +122,7 @@ class RunningNotHeld:
 def _close(now: Situation, job: JobKey, at_ms: int, but: Stray | None) -> None:
     subject = subject_of(job)
     kept = Subject("worker", but.worker) if but is not None else None
-    ended = [
-        key
-        for key, one in now.open.items()
-        if one.code == RUNNING_NOT_HELD.code and one.subjects[0] == subject and one.subjects[1] != kept
-    ]
-    now.over(ended, at_ms)
+    now.over_where(RUNNING_NOT_HELD, at_ms, lambda found: found[0] == subject and found[1] != kept)
 
 
 def _not_held(now: Situation, stray: Stray, shown: Sighting) -> Finding:
@@ -146,12 +141,7 @@ def _finding(
 ) -> Finding:
     job, worker = subject_of(shown.job), Subject("worker", stray.worker)
     joint = "," if certainty is Certainty.LIKELY else ";"
-    return Finding(
-        rule=RUNNING_NOT_HELD,
-        severity=severity,
-        certainty=certainty,
-        subjects=(job, worker),
-        message=f"{stray.worker} runs {job.type} {job.id}{joint} {what}",
-        evidence=(shown_at(now, shown),),
-        cause=(worker,),
+    message, evidence = f"{stray.worker} runs {job.key}{joint} {what}", (shown_at(now, shown),)
+    return finding_of(
+        RUNNING_NOT_HELD, (job, worker), message, evidence, severity=severity, certainty=certainty, cause=(worker,)
     )

@@ -34,7 +34,7 @@ from rebalance_monitor.streaming.core.connect.statuses.facts import (
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, incident_key, shown_at
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import MOST_RECORDS
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
@@ -42,6 +42,7 @@ DOWNGRADED = (
     "the group fell from a cooperative protocol to eager in this generation, for which no worker stops anything, and "
     "{old} is still in the group and has not said that it stopped"
 )
+REPORTED = "{old} is in the group and reports it as its own"
 HIDDEN = (
     "{old} is in the group and reports it as its own, but the status topic was compacted before it was read, and "
     "{old} may have written that it ended"
@@ -211,7 +212,7 @@ class RunningTwice:
             if suspicion.old in members and old_has and suspicion.new in members and new_has:
                 if suspicion.hidden:
                     continue
-                self._certain(now, suspicion, step.at_ms, _why(suspicion.old), step.source)
+                self._certain(now, suspicion, step.at_ms, REPORTED.format(old=suspicion.old), step.source)
             elif suspicion.new not in members or not new_has or suspicion.old in members:
                 self._close(now, [suspicion], step.at_ms)
                 if suspicion.old in members and not old_has:
@@ -229,7 +230,7 @@ class RunningTwice:
         taken = suspicion.new in members and suspicion.job in step.lost.get(suspicion.new, ())
         both = taken and all(_reports(now, step, one, suspicion.job) for one in (suspicion.old, suspicion.new))
         if both and not suspicion.hidden and suspicion.job in step.claimed.get(suspicion.old, ()):
-            suspicion = self._certain(now, suspicion, step.at_ms, _why(suspicion.old), step.source)
+            suspicion = self._certain(now, suspicion, step.at_ms, REPORTED.format(old=suspicion.old), step.source)
         self._close(now, [suspicion], step.at_ms)
 
     def _returned(self, now: Situation, step: RecordStep) -> None:
@@ -261,7 +262,7 @@ class RunningTwice:
                     due_ms=status.at_ms + now.group.patience_ms,
                 )
                 self.suspicions += (known,)
-            self._certain(now, known, status.at_ms, _why(back.worker), back.source)
+            self._certain(now, known, status.at_ms, REPORTED.format(old=back.worker), back.source)
 
     def _brought_back(
         self, now: Situation, step: RecordStep, worker: str, job: JobKey, members: frozenset[str]
@@ -287,7 +288,7 @@ class RunningTwice:
                     now.found(_finding(suspicion, HIDDEN.format(old=hidden), (place,)), step.at_ms)
                     continue
                 self.suspicions += (suspicion,)
-                self._certain(now, suspicion, step.at_ms, _why(worker), step.source)
+                self._certain(now, suspicion, step.at_ms, REPORTED.format(old=worker), step.source)
 
     def due_ms(self) -> int:
         return min((one.due_ms for one in self.suspicions), default=TOLD)
@@ -338,32 +339,19 @@ def _ran_beside(now: Situation, suspicion: Suspicion, status: Sighting) -> bool:
     return alive is not None and alive[0] == status.generation and status.at_ms >= alive[1] + SKEW_MS
 
 
-def _grade_of(suspicion: Suspicion) -> tuple[str, Severity, Certainty]:
-    """The verb, how bad it is, and how sure."""
-    if suspicion.certain:
-        return "runs", Severity.CRITICAL, Certainty.CERTAIN
-    if suspicion.downgraded:
-        return "probably runs", Severity.HIGH, Certainty.LIKELY
-    return "may run", Severity.INFO, Certainty.POSSIBLE
-
-
 def _finding(suspicion: Suspicion, why: str, evidence: tuple[Evidence, ...]) -> Finding:
-    verb, severity, certainty = _grade_of(suspicion)
+    if suspicion.certain:
+        verb, severity, certainty = "runs", Severity.CRITICAL, Certainty.CERTAIN
+    elif suspicion.downgraded:
+        verb, severity, certainty = "probably runs", Severity.HIGH, Certainty.LIKELY
+    else:
+        verb, severity, certainty = "may run", Severity.INFO, Certainty.POSSIBLE
     first, second = sorted((suspicion.new, suspicion.old))
     job = subject_of(suspicion.job)
-    return Finding(
-        rule=RUNNING_TWICE,
-        severity=severity,
-        certainty=certainty,
-        subjects=(job, Subject("worker", first), Subject("worker", second)),
-        message=f"{job.type} {job.id} {verb} twice, on {first} and {second}: {why}",
-        evidence=evidence,
-        cause=(Subject("worker", suspicion.old),),
-    )
-
-
-def _why(old: str) -> str:
-    return f"{old} is in the group and reports it as its own"
+    subjects = (job, Subject("worker", first), Subject("worker", second))
+    message = f"{job.key} {verb} twice, on {first} and {second}: {why}"
+    cause = (Subject("worker", suspicion.old),)
+    return finding_of(RUNNING_TWICE, subjects, message, evidence, severity=severity, certainty=certainty, cause=cause)
 
 
 def _end_hidden(now: Situation, worker: str, facts: JobFacts) -> bool:

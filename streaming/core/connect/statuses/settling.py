@@ -9,35 +9,41 @@ then comes              A UNASSIGNED c-0 (10:00:11)                  it stood st
 generation 7            not known
 
 What the generation cost is then not known; a last word that was said before is taken back.
+
+Generations of one kind close behind each other are one event for people; each stays in the history. A worker that reads
+its config topic late makes the group loop: one generation with an error every 3 to 15 ms, hundreds of them. Several
+workers that join one after the other, or a bulk of connectors created, look alike but slower.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from rebalance_monitor.streaming.core.connect.statuses import bursts, parting
+from rebalance_monitor.streaming.core.connect.statuses import parting
 from rebalance_monitor.streaming.core.connect.statuses.downtime import Downtime, not_known, summed
 from rebalance_monitor.streaming.core.connect.statuses.facts import UNASSIGNED, JobFacts, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.parting import Gone, Unsettled
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation
 from rebalance_monitor.streaming.core.model.details import Burst
-from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Source
+from rebalance_monitor.streaming.core.model.results import Aftermath, Source
 
 LATE_STOP_MS = 1_000
 """A leaving worker's last status may carry a time a little after the join phase ended: two clocks."""
 MOST_SETTLED = 32
 """Generations whose last word can be taken back."""
+CLOSE_MS = 2_000
+"""Records of one burst follow each other at most this far apart."""
+LEAST = 3
+"""So many generations make a burst."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Settled:
-    """A generation after its last word, as long as something that came late may take its costs back."""
+    """A generation after its last word, as long as something that came late may take its costs back: what is then said
+    of it. All statuses with times up to `until_ms` had come."""
 
-    source: Source
-    generation: int
     until_ms: int
-    causes: tuple[Cause, ...] = ()
-    jobs: int = 0
-    burst: Burst | None = None
+    taken_back: Aftermath
 
 
 @dataclass(slots=True, kw_only=True)
@@ -67,7 +73,7 @@ class RoundCosts:
         if late:
             self.downtime.late_step(step)
             self._take_back(now, step.at_ms)
-        self.bursts = bursts.with_record(self.bursts, step)
+        self.bursts = with_record(self.bursts, step)
 
     def sighted(self, now: Situation, status: Sighting, before: JobFacts, *, late: bool) -> None:
         """A status of a job; `before` is what was known without it. `late`: later ones were told before it."""
@@ -105,9 +111,11 @@ class RoundCosts:
             else:
                 word = self._last_word(now, one, now_ms)
                 words.append(word)
-                self._remember(one, word, now_ms)
+                unknown = not_known(sum(kind.jobs for kind in word.downtime))
+                settled = Settled(now_ms, replace(word, downtime=(unknown,), interrupted=()))
+                self.settled = (*self.settled, settled)[-MOST_SETTLED:]
         self.unsettled = tuple(still)
-        self.bursts = bursts.needed(self.bursts, min((one.generation for one in still), default=None))
+        self.bursts = _needed(self.bursts, min((one.generation for one in still), default=None))
         now.outputs.extend(words)
         return words
 
@@ -127,35 +135,12 @@ class RoundCosts:
             cause=tuple(parting.told_apart(unsettled, now.offsets.early_ms, told_ms)),
             downtime=sums,
             interrupted=longest,
-            burst=bursts.burst_of(self.bursts, unsettled.generation),
+            burst=burst_of(self.bursts, unsettled.generation),
         )
-
-    def _remember(self, unsettled: Unsettled, word: Aftermath, now_ms: int) -> None:
-        settled = Settled(
-            source=unsettled.source,
-            generation=unsettled.generation,
-            until_ms=now_ms,
-            causes=word.cause,
-            jobs=sum(kind.jobs for kind in word.downtime),
-            burst=word.burst,
-        )
-        self.settled = (*self.settled, settled)[-MOST_SETTLED:]
 
     def _take_back(self, now: Situation, at_ms: int) -> None:
         """Costs that were told although something of before their end was still to come."""
-        for settled in (one for one in self.settled if one.until_ms >= at_ms):
-            now.outputs.append(
-                Aftermath(
-                    cluster=now.settings.name,
-                    group=now.view.group,
-                    generation=settled.generation,
-                    source=settled.source,
-                    cause=settled.causes,
-                    downtime=(not_known(settled.jobs),),
-                    interrupted=(),
-                    burst=settled.burst,
-                )
-            )
+        now.outputs.extend(one.taken_back for one in self.settled if one.until_ms >= at_ms)
         self.settled = tuple(one for one in self.settled if one.until_ms < at_ms)
 
 
@@ -185,3 +170,41 @@ def _with_stop(unsettled: Unsettled, status: Sighting, place: Source) -> Unsettl
         one.with_stop(status.at_ms, place, late=late) if one.worker == status.worker else one for one in unsettled.gone
     )
     return replace(unsettled, gone=tuple(gone))
+
+
+def _kind_of(step: RecordStep) -> str:
+    """What people would call the generation: an error, or its first cause."""
+    if step.error:
+        return "config_mismatch"
+    return step.causes[0].kind if step.causes else "unknown"
+
+
+def with_record(bursts: tuple[Burst, ...], step: RecordStep) -> tuple[Burst, ...]:
+    """The record goes on with the burst before it, or begins one."""
+    kind, last = _kind_of(step), bursts[-1] if bursts else None
+    close = last is not None and step.at_ms - last.last_at_ms <= CLOSE_MS and step.generation > last.last_generation
+    if last is not None and close and last.kind == kind:
+        longer = replace(last, last_generation=step.generation, last_at_ms=step.at_ms, count=last.count + 1)
+        return (*bursts[:-1], longer)
+    first = Burst(
+        kind=kind,
+        first_generation=step.generation,
+        last_generation=step.generation,
+        first_at_ms=step.at_ms,
+        last_at_ms=step.at_ms,
+        count=1,
+    )
+    return (*bursts, first)
+
+
+def burst_of(bursts: Sequence[Burst], generation: int) -> Burst | None:
+    """The burst that a generation belongs to, if it is one."""
+    for burst in reversed(bursts):
+        if burst.first_generation <= generation <= burst.last_generation:
+            return burst if burst.count >= LEAST else None
+    return None
+
+
+def _needed(bursts: tuple[Burst, ...], oldest: int | None) -> tuple[Burst, ...]:
+    """Those that a generation from the `oldest` on belongs to; the latest may still grow."""
+    return (*(one for one in bursts[:-1] if oldest is not None and one.last_generation >= oldest), *bursts[-1:])

@@ -5,12 +5,19 @@ of telling alone changes it. Values of both kinds are copied when a call begins 
 ends: a map with an entry for each of thousands of jobs cannot be made anew for every status.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast
 
-from rebalance_monitor.streaming.core.connect.statuses.facts import Claim, JobFacts, JobKey, Sighting
+from rebalance_monitor.streaming.core.connect.statuses.facts import (
+    NOWHERE,
+    Claim,
+    JobFacts,
+    JobKey,
+    Sighting,
+    agreement,
+)
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
@@ -18,8 +25,10 @@ from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, ReachedTime
+from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey, key_of
-from rebalance_monitor.streaming.core.model.results import Evidence, Source, Subject
+from rebalance_monitor.streaming.core.model.results import Evidence, JobState, Source, Subject
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 NO_FACTS = JobFacts()
 TOLD = 1 << 62
@@ -82,7 +91,6 @@ class ToldGroup:
         self.alive_ms[worker] = max(at_ms, self.alive_ms.get(worker, 0))
 
     def trimmed(self) -> "ToldGroup":
-        """To be remembered."""
         order = sorted(self.alive_ms.items(), key=lambda one: (one[0] in self.members, one[1], one[0]))
         alive_ms = dict(order[-MOST_WORKERS:])
         joined_ms = {worker: at_ms for worker, at_ms in self.joined_ms.items() if worker in alive_ms}
@@ -162,7 +170,6 @@ class Situation:
         return following.at_ms if following is not None and following.unseen and following.at_ms > at_ms else None
 
     def place(self, said: Sighting | Claim) -> Source:
-        """Where the status stands."""
         return Source(self._status_topic, said.partition, said.offset)
 
     def forget(self) -> None:
@@ -173,6 +180,40 @@ class Situation:
                 self.change(job, left)
         self.group.members = frozenset()
         self.group.joined_ms.clear()
+
+    # -- rows -------------------------------------------------------------------------------------------------------
+
+    def publish(self) -> None:
+        """Every job that this call touched, as it stands now. What came and went before a generation was known was
+        never published."""
+        for job, standing in sorted(self.touched.items()):
+            gone = standing.facts.nobodys
+            if not gone or standing.known or job in self.before:
+                self.show(job, standing, "gone" if gone else agreement(standing.facts, judged=standing.judged))
+        self.touched.clear()
+
+    def show(self, job: JobKey, standing: ChangedJob, agreement: str) -> None:
+        facts, judged = standing.facts, standing.judged
+        shown = facts.shown
+        expected = facts.expected or (facts.holders[0] if len(facts.holders) == 1 else None)
+        row = JobState(
+            cluster=self.settings.name,
+            group=self.view.group,
+            job=subject_of(job),
+            incarnation=standing.incarnation,
+            generation=standing.generation,
+            assigned=facts.holders,
+            expected=(None if expected == NOWHERE else expected) if judged else None,
+            judged=judged,
+            state=shown.state if shown is not None else None,
+            running=shown.worker if shown is not None else None,
+            running_generation=shown.generation if shown is not None else None,
+            running_at_ms=shown.at_ms if shown is not None else None,
+            since_ms=facts.since_ms,
+            agreement=agreement,
+            gone=agreement == "gone",
+        )
+        self.outputs.append(row)
 
     # -- incidents -------------------------------------------------------------------------------------------------
 
@@ -188,10 +229,13 @@ class Situation:
         self._note(Notice(moment=self._moment(at_ms), lane=Lane.EVENTS, present=(key,)))
 
     def over(self, keys: Iterable[PartKey], at_ms: int) -> None:
-        """These incidents have ended."""
         ended = tuple(key for key in keys if self.open.pop(key, None) is not None)
         if ended:
             self._note(Notice(moment=self._moment(at_ms), lane=Lane.EVENTS, over=ended))
+
+    def over_where(self, rule: Rule, at_ms: int, ended: Callable[[tuple[Subject, ...]], bool]) -> None:
+        """The rule's incidents have ended of which this holds, by their subjects."""
+        self.over([key for key, one in self.open.items() if one.code == rule.code and ended(one.subjects)], at_ms)
 
     def _moment(self, at_ms: int, generation: int | None = None) -> Moment:
         """A moment of the timeline, which runs behind the group."""

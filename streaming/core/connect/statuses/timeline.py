@@ -1,19 +1,28 @@
-"""What is remembered of a group's statuses between batches, stored with the group's state."""
+"""What is remembered of a group's statuses between batches, stored with the group's state, and what of it is given up.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+Statuses may be gone before they were read, and records be read late: what they would have shown is not known any more.
 
-from rebalance_monitor.streaming.core.clocks.offsets import ClockOffset
+A RUNNING c-0      c-0: ok
+gap                c-0: unknown     A may have stopped it, B may run it: no K2, K3, K4 comes of what was before
+B RUNNING c-0      c-0: ok          what is said from here on counts again
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from rebalance_monitor.streaming.core.clocks.span import ClockOffset
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.failing import FailingJobs
 from rebalance_monitor.streaming.core.connect.statuses.held_not_running import HeldNotRunning
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.running_not_held import RunningNotHeld
 from rebalance_monitor.streaming.core.connect.statuses.running_twice import RunningTwice
-from rebalance_monitor.streaming.core.connect.statuses.settling import RoundCosts
+from rebalance_monitor.streaming.core.connect.statuses.settling import MOST_SETTLED, RoundCosts
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, ToldGroup, copied
 from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Recorded
 from rebalance_monitor.streaming.core.connect.statuses.workers_lost import LostWorkers
+from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
+from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 
@@ -50,7 +59,6 @@ class StatusLaws:
         self.failing.stepped(now, step)
 
     def fire(self, now: Situation, now_ms: int) -> None:
-        """Timers that are due."""
         self.twice.fire(now, now_ms)
         self.not_held.fire(now, now_ms)
         self.not_running.fire(now, now_ms)
@@ -108,3 +116,73 @@ class Timeline:
         """When the next timer is due, in the time that records carry."""
         due_ms = self.laws.due_ms(settings)
         return due_ms if due_ms < TOLD else None
+
+    def with_hole(self, partition: int, at_ms: int) -> "Timeline":
+        """What stood before the record of this time in its partition was replaced unread, or of no interest."""
+        place, holes_ms = str(partition), self.group.holes_ms
+        newest_ms = max(at_ms, holes_ms.get(place, at_ms))
+        return replace(self, group=replace(self.group, holes_ms={**holes_ms, place: newest_ms}))
+
+    def after_gap(
+        self, view: GroupView, steps: Iterable[RecordStep], partitions: frozenset[int]
+    ) -> tuple["Timeline", list[Output], list[RecordStep]]:
+        """The timeline without what these partitions of the status topic told before, the jobs as they stand then, and
+        the steps still to be told, whose workers may have started their jobs within the gap."""
+        now = Situation(view, self.group, self.jobs)
+        for job, facts in list(now.jobs.items()):
+            claims = tuple(one for one in facts.claims if one.partition not in partitions)
+            shown = facts.shown if facts.shown is not None and facts.shown.partition not in partitions else None
+            if (claims, shown) != (facts.claims, facts.shown):
+                now.change(job, replace(facts, claims=claims, shown=shown, ended=None))
+        laws = _without_timers(self.laws, but=lambda job: now.facts(job).shown is not None)
+        now.publish()
+        kept = tuple(one for one in self.sightings if one.partition not in partitions)
+        unseen = tuple(map(_started_unseen, self.steps))
+        blind = replace(self, jobs=now.jobs.lines(), laws=laws, sightings=kept, steps=unseen)
+        return blind, now.outputs, [_started_unseen(one) for one in steps]
+
+    def after_lost_records(self, steps: Iterable[RecordStep], offset: int) -> tuple["Timeline", list[RecordStep]]:
+        """The timeline, and the steps still to be told, where records of the group may be lost from this offset on:
+        nobody knows whether a job is still its worker's, so none is missed and none runs at a stranger's."""
+        laws = _without_timers(self.laws, but=lambda _job: False)
+        return replace(self, laws=laws, steps=tuple(map(_started_unseen, self.steps))), [
+            _started_unseen(one) if one.source.offset < offset else one for one in steps
+        ]
+
+    def read_late(self, sightings: Sequence[Sighting], newest: int) -> tuple["Timeline", tuple[Sighting, ...]]:
+        """The timeline and the statuses that came now; `newest`: the generation of the newest record that was read.
+
+        A status that states a generation was written after the generation's record. Where it is read before that
+        record, the monitor reads the group's records late, and how old they are when they are read says nothing of the
+        coordinator's clock. So what was concluded from that about the workers' clocks is given up.
+        """
+        stated = max((one.generation for one in sightings if not one.historic), default=-1)
+        if newest < 0 or stated <= newest:
+            return self, tuple(sightings)
+        return replace(
+            self,
+            group=replace(self.group, overdue=max(self.group.overdue, stated)),
+            sightings=_not_timed(self.sightings),
+            offsets={worker: replace(one, low_ms=None) for worker, one in self.offsets.items()},
+        ), _not_timed(sightings)
+
+    @property
+    def in_time(self) -> bool:
+        """Whether none of the group's last records was read late."""
+        group = self.group
+        return group.overdue < 0 or group.generation > group.overdue + MOST_SETTLED
+
+
+def _without_timers(laws: StatusLaws, but: Callable[[JobKey], bool]) -> StatusLaws:
+    left = copied(laws)
+    left.not_held.only_told(but)
+    left.not_running.only_told(but)
+    return left
+
+
+def _started_unseen(step: RecordStep) -> RecordStep:
+    return replace(step, started={}, restarts=False)
+
+
+def _not_timed(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+    return tuple(replace(one, read_ms=None) for one in sightings)

@@ -28,10 +28,10 @@ generation. If in a generation everybody's first status is late, the record's ti
 on a worker's own clock counts there. State: one interval for each worker, one time for each of the last generations.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rebalance_monitor.streaming.core.clocks.offsets import NOT_KNOWN, QUICK_MS, ClockOffset
+from rebalance_monitor.streaming.core.clocks.span import NOT_KNOWN, QUICK_MS, ClockOffset, of_known
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, Claim, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 
@@ -43,7 +43,6 @@ Recorded = tuple[tuple[int, int], ...]
 
 
 def nobody(_worker: str, _job: JobKey) -> int | None:
-    """No worker is known to have a job."""
     return None
 
 
@@ -72,7 +71,6 @@ class Offsets:
                 self.known.clear()
 
     def recorded(self) -> Recorded:
-        """The times to be remembered."""
         return tuple(self.recorded_ms.items())[-MOST_RECORDS:]
 
     def of(self, worker: str, generation: int) -> ClockOffset:
@@ -84,7 +82,6 @@ class Offsets:
         return self.known.get(worker, NOT_KNOWN).early_ms
 
     def told_ms(self, status: Sighting) -> int:
-        """When to tell of a status."""
         at_ms = status.at_ms - self.of(status.worker, status.generation).best_ms
         return at_ms if status.read_ms is None or at_ms <= status.read_ms + QUICK_MS else status.read_ms
 
@@ -109,8 +106,8 @@ class Offsets:
         early_ms = (own or self.known.get(worker, NOT_KNOWN)).early_ms
         return step.at_ms + max(early_ms or 0, 0)
 
-    def _words(self, worker: str) -> Iterator[tuple[str, int]]:
-        return iter([place for place in self._of if place[0] == worker])
+    def _words(self, worker: str) -> list[tuple[str, int]]:
+        return [place for place in self._of if place[0] == worker]
 
     def _learn(self, words: "Words", times: Mapping[int, int], rounds: "_Rounds") -> None:
         heard_until = max((one.generation for one in self.known.values()), default=-1)
@@ -120,9 +117,9 @@ class Offsets:
             told = {}
             for worker, said in words[generation].items():
                 over_ms = rounds.over_ms(worker, generation)
-                lows = (None if over_ms is None else said.last_ms - over_ms, said.ahead_ms)
+                last_ms = None if over_ms is None else said.last_ms - over_ms
                 told[worker] = ClockOffset(
-                    low_ms=max((one for one in lows if one is not None), default=None),
+                    low_ms=of_known(max, last_ms, said.ahead_ms),
                     high_ms=said.first_ms - times[generation],
                     generation=generation,
                     start_ms=None if said.start_ms is None else said.start_ms - times[generation],
@@ -170,15 +167,10 @@ def _by_generation(sightings: Iterable[Sighting], times: Mapping[int, int], aske
             own[status.worker] = Said(
                 first_ms=min(said.first_ms, status.at_ms),
                 last_ms=max(said.last_ms, status.at_ms),
-                ahead_ms=_of_known(max, said.ahead_ms, ahead_ms),
-                start_ms=_of_known(min, said.start_ms, start_ms),
+                ahead_ms=of_known(max, said.ahead_ms, ahead_ms),
+                start_ms=of_known(min, said.start_ms, start_ms),
             )
     return words
-
-
-def _of_known(choose: Callable[[Iterable[int]], int], *times_ms: int | None) -> int | None:
-    known_ms = [one for one in times_ms if one is not None]
-    return choose(known_ms) if known_ms else None
 
 
 class _Asked:
@@ -186,7 +178,11 @@ class _Asked:
 
     def __init__(self, steps: Iterable[RecordStep], given: Callable[[str, JobKey], int | None]) -> None:
         self._steps = {step.generation: step for step in steps if not step.over}
-        self._started: dict[tuple[int, str], frozenset[JobKey]] = {}
+        self._started = {
+            (number, worker): frozenset(jobs)
+            for number, step in self._steps.items()
+            for worker, jobs in step.started.items()
+        }
         self._given = given
 
     def answered_by(self, status: Sighting, recorded_ms: int) -> bool:
@@ -197,13 +193,8 @@ class _Asked:
         step = self._steps.get(status.generation)
         if step is None:
             return self._given(status.worker, status.job) == status.generation
-        return (step.restarts and not step.downgraded) or status.job in self._of(step, status.worker)
-
-    def _of(self, step: RecordStep, worker: str) -> frozenset[JobKey]:
-        place = (step.generation, worker)
-        if place not in self._started:
-            self._started[place] = frozenset(step.started.get(worker, ()))
-        return self._started[place]
+        asked = self._started.get((status.generation, status.worker), frozenset())
+        return (step.restarts and not step.downgraded) or status.job in asked
 
 
 def _times(recorded: Recorded, incarnation: int, steps: Iterable[RecordStep]) -> dict[int, int]:

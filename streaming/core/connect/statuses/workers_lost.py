@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.connect.statuses.downtime import Interrupt
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation
-from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS
 from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.results import Aftermath, Certainty, Evidence, Subject
@@ -98,21 +98,19 @@ class LostWorkers:
         self.workers = {worker: replace(one, due_ms=one.due_ms + ms) for worker, one in self.workers.items()}
 
     def _end(self, now: Situation, at_ms: int) -> None:
-        told = (item for item in now.open.items() if item[1].code == WORKER_LOST.code)
-        now.over([key for key, one in told if one.subjects[0].id not in self.workers], at_ms)
+        now.over_where(WORKER_LOST, at_ms, lambda found: found[0].id not in self.workers)
 
 
 def _finding(now: Situation, worker: str, one: LostWorker, interruptions: Mapping[JobKey, Interruption]) -> Finding:
     every = interruptions.keys() | {job for job, facts in now.jobs.items() if facts.holders}
     still = sum(broken.worker == worker for broken in interruptions.values())
     share = round(100 * still / len(every)) if every else 0
-    return Finding(
-        rule=WORKER_LOST,
-        severity=WORKER_LOST.severity,
-        certainty=Certainty.LIKELY,
-        subjects=(Subject("worker", worker),),
-        message=f"{worker} has been away since {utc(one.since_ms)}, when its session time-out had passed, and no "
+    return finding_of(
+        WORKER_LOST,
+        (Subject("worker", worker),),
+        f"{worker} has been away since {utc(one.since_ms)}, when its session time-out had passed, and no "
         f"worker came instead; at {utc(one.due_ms)} {still} of the group's {len(every)} connectors and tasks "
         f"({share} %) stood still because of it",
-        evidence=(one.evidence,),
+        (one.evidence,),
+        certainty=Certainty.LIKELY,
     )

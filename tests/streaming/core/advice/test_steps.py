@@ -6,9 +6,8 @@ import pytest
 
 from rebalance_monitor.assignors.connect.eras import ERAS, era_of
 from rebalance_monitor.streaming.core.catalogue import RULES
-from rebalance_monitor.streaming.core.connect.advice.proof import DELAYS_MS, effect_of, moving_steps, played
+from rebalance_monitor.streaming.core.connect.advice.proof import DELAYS_MS, effect_of, moving_steps, played, table
 from rebalance_monitor.streaming.core.connect.advice.scenarios import SCENARIOS
-from rebalance_monitor.streaming.core.connect.advice.table import table
 from rebalance_monitor.streaming.core.connect.advice.words import WAITING_MOVES, limits, whole_text
 from rebalance_monitor.streaming.core.incidents.commands import COMMANDS
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS

@@ -28,8 +28,8 @@ from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind, job_name
-from rebalance_monitor.streaming.core.connect.records import decode_config_row, decode_status_row
-from rebalance_monitor.streaming.core.connect.witnesses import Stamps
+from rebalance_monitor.streaming.core.connect.topics import decode_config_row, decode_status_row
+from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
 from rebalance_monitor.streaming.core.model.records import Row, Tick

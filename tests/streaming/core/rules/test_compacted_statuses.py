@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_monitor.streaming.core.connect.records import StatusChange
+from rebalance_monitor.streaming.core.connect.topics import StatusChange
 from tests.streaming.core.rules.builders import STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_status import owner_of, owners
 from tests.streaming.core.rules.test_clock_ahead import taken_up

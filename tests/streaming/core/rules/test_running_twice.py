@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from rebalance_monitor.streaming.core.connect.observed import job_name
-from rebalance_monitor.streaming.core.connect.records import StatusChange
+from rebalance_monitor.streaming.core.connect.topics import StatusChange
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity
 from tests.streaming.core.rules.builders import OFFSETS, REBALANCE_MS, SESSION_MS, STATUSES, Story, incidents

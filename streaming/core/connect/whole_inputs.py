@@ -1,4 +1,7 @@
-"""Who else saw the time pass in a whole input: workers, whose statuses carry their own clocks.
+"""What a whole input, which nobody read as it came, tells of its records: whose clocks they have, and which life of the
+config topic they are of.
+
+Workers saw the time pass as well: their statuses carry clocks of their own.
 
 The coordinator alone stamps a group's records, and it may be another broker from one record to the next
 (`streaming.core.clocks.others`). No clock is right by itself: a worker's may be off, and as far as the next
@@ -17,19 +20,30 @@ is off exactly as far as the broker that has just taken over is believed; one th
 
 When the input ends, it has ended at the latest time that two clocks have reached, workers' by what they are off from
 the group's last records; what one alone shows is only possible.
+
+A config topic may have been deleted and made anew. Offsets begin anew with it, and a capture does not say so. The
+certain sign is a record that stands where another one stood before, or below it, and is newer than everything read
+until then. A record that is only read twice has its old time again, and a writer whose clock is ahead moves no offset
+back.
+
+    offset 7   10:00:00 commit-orders        first life
+    offset 0   10:20:00 connector-orders     read after 7, and newer: the second life begins
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import ClassVar
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
-from rebalance_monitor.streaming.core.clocks.others import Trail
+from rebalance_monitor.streaming.core.clocks.others import OtherClocks, Trail
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
-from rebalance_monitor.streaming.core.connect.records import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, UNASSIGNED
+from rebalance_monitor.streaming.core.connect.topics import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Source
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 
 LIVELY_MS = 300_000
 """A partition without a record for longer says nothing about when the input ended."""
@@ -111,11 +125,12 @@ class _Word:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Witnesses:
+class Witnesses(OtherClocks):
     """What speaks for the times of one group's records: which of them have one clock (`clock_of`, by place, the places
     of one clock under one number), how far the clock of a record is behind that of earlier ones (`slow_of`), the newest
     one that somebody speaks for, by how much hosts are ahead of its clock, and the stamps of the whole input."""
 
+    whole: ClassVar[bool] = True
     stamps: Stamps
     clock_of: Mapping[RecordPlace, int]
     slow_of: Mapping[RecordPlace, int]
@@ -126,11 +141,8 @@ class Witnesses:
 
     @classmethod
     def of(cls, stamps: Stamps, rows: Iterable[Row]) -> "Witnesses":
-        """Of a group with these rows."""
-        own, records = list(rows), list[Row]()
-        for row in own:
-            if isinstance(row.body, GroupGeneration | GroupDeleted):
-                records.append(row)
+        own = list(rows)
+        records = [row for row in own if isinstance(row.body, GroupGeneration | GroupDeleted)]
         records.sort(key=lambda row: row.offset)
         words = list(_words(records, (row for row in own if row.topic not in stamps.appended)))
         clocks = _clocks(words)
@@ -153,26 +165,28 @@ class Witnesses:
         """When the input has ended for sure."""
         return self.stamps.end_ms(self.place, self.at_ms, self.off_ms)
 
-    def one_clock(self, before: Source, row: Row) -> bool:
-        """Whether one clock has stamped both records."""
-        clock = self.clock_of.get((before.topic, before.partition, before.offset))
-        return clock is not None and clock == self.clock_of.get(_place(row))
+    def passed_ms(self, last: LastRecord | None, row: Row) -> int | None:
+        if last is None:
+            return None
+        source = last.source
+        clock = self.clock_of.get((source.topic, source.partition, source.offset))
+        if clock is not None and clock == self.clock_of.get(_place(row)):  # it has stamped both records
+            return max(row.timestamp_ms - last.at_ms, 0)
+        return self.stamps.between((row.topic, row.partition), source.offset, row.offset) or None
 
     def slow_ms(self, row: Row) -> int:
-        """How far the clock of this record is behind that of earlier ones; 0 where nothing tells of such a step."""
         return self.slow_of.get(_place(row), 0)
 
-    def known_until(self, newest: Source) -> bool:
-        """Whether somebody has spoken for the clock of this record, or of one before it."""
-        known = self.spoken_for
-        return known is not None and known <= (newest.topic, newest.partition, newest.offset)
-
-    def between(self, place: tuple[str, int], start: int, end: int | None) -> int:
-        """See `Trail.between`."""
-        return self.stamps.between(place, start, end)
+    def until_ms(self, newest: tuple[Source, int] | None, end_ms: int) -> int:
+        if newest is None:
+            return end_ms
+        source, at_ms = newest
+        own_ms = at_ms + self.stamps.between((source.topic, source.partition), source.offset, None)
+        known = self.spoken_for  # somebody has spoken for the clock of this record, or of one before it
+        told = known is not None and known <= (source.topic, source.partition, source.offset)
+        return max(own_ms, end_ms) if told else own_ms
 
     def newest_ms(self) -> int:
-        """The latest time of all clocks."""
         return self.stamps.newest_ms()
 
 
@@ -301,3 +315,48 @@ def _asks_to_start(row: Row) -> bool:
     members = row.body.members if isinstance(row.body, GroupGeneration) else ()
     answers = (one.assignment for one in members if isinstance(one.assignment, ConnectAssignment))
     return any(one.connectors or one.tasks for one in answers)
+
+
+def lives_of(rows: Sequence[Row], topic: str | None) -> list[list[Row]]:
+    """One group's rows, life by life of its config topic, in the order given. Group records go with the life in whose
+    time they were written, and never back; statuses, which refer to no configuration, with the last."""
+    starts_ms = _starts_ms(row for row in rows if row.topic == topic and isinstance(row.body, ConfigChange))
+    if not starts_ms:
+        return [list(rows)]
+    last = len(starts_ms)
+    phases: list[list[Row]] = [[] for _ in range(last + 1)]
+    at = 0
+    for row in sorted(rows, key=lambda one: (one.partition, one.offset)):
+        if isinstance(row.body, GroupGeneration | GroupDeleted):
+            at = max(at, _life(starts_ms, row.timestamp_ms))
+            phases[at].append(row)
+    for row in rows:
+        if row.topic == topic:
+            life = _life(starts_ms, row.timestamp_ms)
+            phases[life].append(replace(row, topic_id=str(life)))
+        elif not isinstance(row.body, GroupGeneration | GroupDeleted):
+            phases[last].append(row)
+    return phases
+
+
+def _life(starts_ms: Sequence[int], at_ms: int) -> int:
+    return sum(at_ms >= one for one in starts_ms)
+
+
+def _starts_ms(records: Iterable[Row]) -> list[int]:
+    """When the second life and those after it began, by the first record that shows each. A capture that is sorted by
+    offset has the records of all lives side by side: there the first offset with several tells."""
+    places = [(row.offset, row.timestamp_ms) for row in records]
+    if all(one[0] <= two[0] for one, two in pairwise(places)):
+        times: dict[int, set[int]] = {}
+        for offset, at_ms in places:
+            times.setdefault(offset, set()).add(at_ms)
+        return next((sorted(one)[1:] for one in times.values() if len(one) > 1), [])
+    found: list[int] = []
+    next_offset, newest_ms = 0, 0
+    for offset, at_ms in places:
+        if offset < next_offset and at_ms > newest_ms > 0:
+            found.append(at_ms)
+            next_offset = 0
+        next_offset, newest_ms = max(next_offset, offset + 1), max(newest_ms, at_ms)
+    return found
