@@ -19,7 +19,6 @@ import statistics
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
 from types import FrameType
 
 from lab.bench.generations.load import KINDS, Load
@@ -28,13 +27,15 @@ from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Result
-from rebalance_monitor.streaming.core.replay import RawRecord, decode
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
 from rebalance_monitor.streaming.store.contents import contents
 
 SAMPLE_S = 0.001
 BATCH = 50
 WARM_UP = 0.2
 """Of the generations; they are folded and not counted."""
+ENDS = (b"\0\2", b"\0\6")
+"""Begin the keys of records that end a generation: of a classic group, and of a target."""
 STAGES: Sequence[tuple[str, str, str]] = (
     ("decode", "core/replay.py", "decode"),
     ("publishing", "store/contents.py", "contents"),
@@ -112,7 +113,7 @@ def measured(load: Load, batch: int = BATCH) -> Cost:
     """Plays the load in batches of so many generations."""
     records = list(load.records())
     settings, knowledge = load.settings, load.knowledge()
-    batches = list(_batches(records, max(len(records) * batch // load.generations, 1)))
+    batches = list(_batches(records, batch))
     warm = round(len(batches) * WARM_UP)
     states: dict[str, Saved] = {}
     generations, spent_s, sampler = 0, 0.0, _Sampler()
@@ -139,9 +140,17 @@ def measured(load: Load, batch: int = BATCH) -> Cost:
     return Cost(generations, us, {stage: us * count / total for stage, count in sampler.counts.most_common()})
 
 
-def _batches(records: Sequence[RawRecord], size: int) -> Iterator[list[RawRecord]]:
-    left = iter(records)
-    while part := list(islice(left, size)):
+def _batches(records: Sequence[RawRecord], generations: int) -> Iterator[list[RawRecord]]:
+    """What is written up to every so many generations."""
+    part: list[RawRecord] = []
+    ended = 0
+    for one in records:
+        part.append(one)
+        ended += one.topic == OFFSETS_TOPIC and (one.key or b"").startswith(ENDS)
+        if ended == generations:
+            yield part
+            part, ended = [], 0
+    if part:
         yield part
 
 

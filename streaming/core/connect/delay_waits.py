@@ -76,10 +76,10 @@ def _idle(
     now: Observed,
     configured: frozenset[ConnectorOrTask] | None,
 ) -> dict[JobKey, IdleJob]:
-    known = {*idle, *before} if configured is None else set(keys(configured))
-    revoked = set(keys(now.revoked()))
+    lying = sorted({*idle, *before} - after.keys()) if configured is None else list(keys(configured - now.hands()))
+    revoked = frozenset(keys(now.revoked()))
     found: dict[JobKey, IdleJob] = {}
-    for job in sorted(known - after.keys()):
+    for job in lying:
         since = idle.get(job)
         if since is None or job in before:
             worker = before.get(job, ("",))[0]

@@ -6,7 +6,7 @@ verdict               published with causes, moves and waits
 rules                 examined; incidents open, change and end; jobs without a holder are timed
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -44,6 +44,7 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.of_every_group import OUTLIVE_EMPTY
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
+from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.effects import ConnectDetail
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
@@ -228,7 +229,8 @@ def _published(state: ConnectState, turn: Turn, idle: tuple[Subject, ...]) -> Ge
     )
 
 
-def _held_by_worker(observed: Observed) -> dict[str, tuple[str, ...]]:
+@derived
+def _held_by_worker(observed: Observed) -> Mapping[str, tuple[str, ...]]:
     """Names of the jobs each worker has in its hands after the round."""
     return {
         observed.process_of(member_id): tuple(sorted(map(job_name, view.holds)))

@@ -12,9 +12,10 @@ duplicated           in several hands
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.connect.observed import Observed
+from rebalance_monitor.streaming.core.connect.observed import Observed, job_key
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
-from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
+from rebalance_monitor.streaming.core.connect.statuses.round_change import seats
+from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.effects import Move
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
@@ -29,12 +30,18 @@ class IdleJob:
     revoked: bool = False
 
 
-def holders(observed: Observed | None) -> dict[JobKey, tuple[str, ...]]:
+def holders(observed: Observed | None) -> Mapping[JobKey, tuple[str, ...]]:
     """Workers per job after a round."""
+    return {} if observed is None else _holders(observed)
+
+
+@derived
+def _holders(observed: Observed) -> Mapping[JobKey, tuple[str, ...]]:
     found: dict[JobKey, tuple[str, ...]] = {}
     for worker, view in sorted(seats(observed).items()):
-        for job in keys(view.holds):
-            found[job] = (*found.get(job, ()), worker)
+        alone = (worker,)
+        for job in map(job_key, view.holds):
+            found[job] = (*found[job], worker) if job in found else alone
     return found
 
 
@@ -45,16 +52,14 @@ def moves_of(
     idle_after: Mapping[JobKey, IdleJob],
 ) -> tuple[tuple[Move, ...], int]:
     """Every job that did not simply stay where it was, and how many stayed."""
-    moves, stayed = [], 0
-    for job in sorted({*before, *after}):
+    stays = {job for job, has in after.items() if len(has) == 1 and before.get(job) == has}
+    moves = []
+    for job in sorted(({*before, *after}) - stays):
         had, has = before.get(job, ()), after.get(job, ())
-        if had == has and len(has) == 1:
-            stayed += 1
-            continue
         former = had[0] if had else idle_before[job].worker if job in idle_before else ""
         kind = _kind(had, has, former, idle_before.get(job), idle_after.get(job))
         moves.append(Move(job=subject_of(job), kind=kind, before=former or None, after=has[0] if has else None))
-    return tuple(moves), stayed
+    return tuple(moves), len(stays)
 
 
 def _kind(

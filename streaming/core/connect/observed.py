@@ -1,11 +1,13 @@
 """What one Connect generation shows: who held, was given and gave up what, before any judgement."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
 from rebalance_monitor.streaming.core.fold import departures
+from rebalance_monitor.streaming.core.model.derived import Derives, derived
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Source, Subject, TopicItem
 
@@ -52,7 +54,7 @@ def worker_of(url: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerView:
+class WorkerView(Derives):
     """One member of a Connect generation. `held` before, `holds` after applying the round.
 
     `shown` is the header of the assignment it last applied: leader, config offset, error, delay in ms. Of a member that
@@ -71,11 +73,16 @@ class WorkerView:
 
     @property
     def holds(self) -> frozenset[ConnectorOrTask]:
-        return (self.held - self.revoked) | self.assigned
+        return _holds(self) if self.revoked or self.assigned else self.held
+
+
+@derived
+def _holds(view: WorkerView) -> frozenset[ConnectorOrTask]:
+    return (view.held - view.revoked) | view.assigned
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class Observed(Derives):
     """The last generation of a Connect group, as far as the next one needs it.
 
     `unseen` counts the generations without a record since a leader's memory last moved before our eyes: those right
@@ -97,7 +104,8 @@ class Observed:
     shortest_ms: int = 0
     views: Mapping[str, WorkerView] = field(default_factory=dict)
 
-    def holders(self) -> dict[ConnectorOrTask, list[str]]:
+    @derived
+    def holders(self) -> Mapping[ConnectorOrTask, list[str]]:
         """Member ids per job held after the round, of members that can be read."""
         found: dict[ConnectorOrTask, list[str]] = {}
         for member_id, view in self.views.items():
@@ -110,8 +118,14 @@ class Observed:
         """Whether every member's bytes could be read."""
         return all(view.readable for view in self.views.values())
 
+    @derived
     def revoked(self) -> frozenset[ConnectorOrTask]:
-        return frozenset(job for view in self.views.values() for job in view.revoked)
+        return frozenset().union(*(view.revoked for view in self.views.values()))
+
+    @derived
+    def hands(self) -> frozenset[ConnectorOrTask]:
+        """Every job that some member has after the round."""
+        return frozenset().union(*(view.holds for view in self.views.values()))
 
     def workers(self) -> dict[str, str]:
         """Member id per worker (or per member id where the worker is not known, or is not one alone)."""
@@ -120,13 +134,18 @@ class Observed:
     def nameless(self, member_id: str) -> bool:
         """Whether a member's address says nothing about which process it is: several advertise the same, or all
         advertise none, as in MirrorMaker's dedicated mode."""
-        worker = self.views[member_id].worker
-        return worker in (None, NO_ADDRESS) or [one.worker for one in self.views.values()].count(worker) > 1
+        return self.views[member_id].worker in self._no_names()
+
+    @derived
+    def _no_names(self) -> frozenset[str | None]:
+        """Addresses that tell no process from others."""
+        times = Counter(view.worker for view in self.views.values())
+        return frozenset({None, NO_ADDRESS, *(worker for worker, count in times.items() if count > 1)})
 
     def process_of(self, member_id: str) -> str:
         """How a member's process is known from one record to the next: by its address, else by its member id."""
         worker = self.views[member_id].worker
-        return member_id if worker is None or self.nameless(member_id) else worker
+        return member_id if worker is None or worker in self._no_names() else worker
 
     def subject_of(self, member_id: str) -> Subject:
         """The member as results speak of it: a worker, or where it has no name of its own, a member."""

@@ -31,6 +31,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
 from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 BALANCED_ERAS = frozenset({"A4", "A5", "eager"})
@@ -64,7 +65,8 @@ def found(
     )
 
 
-def active(observed: Observed) -> dict[ConnectorOrTask, list[str]]:
+@derived
+def active(observed: Observed) -> Mapping[ConnectorOrTask, list[str]]:
     """Member ids per job that they report as theirs, of members that can be read."""
     holders: dict[ConnectorOrTask, list[str]] = {}
     for member_id, view in observed.views.items():
@@ -73,12 +75,21 @@ def active(observed: Observed) -> dict[ConnectorOrTask, list[str]]:
     return holders
 
 
+def _reported_twice(observed: Observed) -> bool:
+    """Whether two members report the same job."""
+    held = [view.held for view in observed.views.values() if view.readable]
+    return sum(map(len, held)) > len(frozenset[ConnectorOrTask]().union(*held))
+
+
 def in_hands(observed: Observed) -> frozenset[ConnectorOrTask]:
-    return frozenset(job for view in observed.views.values() for job in view.holds)
+    return observed.hands()
 
 
 def duplicate_hold(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I1: no job is in two members' hands after the round. A mismatch round revokes nothing and is exempt."""
+    views = scene.observed.views.values()
+    if sum(len(view.holds) for view in views) == len(scene.observed.hands()):
+        return
     holders = scene.observed.holders()
     for job in sorted_jobs(job for job, members in holders.items() if len(members) > 1):
         yield _shared(scene, DUPLICATE_HOLD, job, holders[job], Severity.CRITICAL, "is held by")
@@ -89,6 +100,8 @@ def duplicate_active(scene: Scene) -> Iterator[Finding]:
 
     A report is no run: a worker reports what it was given, whether it has started it or not. Statuses prove runs (K2).
     """
+    if not _reported_twice(scene.observed):
+        return
     holders = active(scene.observed)
     for job in sorted_jobs(job for job, members in holders.items() if len(members) > 1):
         revoked = all(job in scene.observed.views[member_id].revoked for member_id in holders[job])
@@ -112,6 +125,8 @@ def assigned_while_active(scene: Scene) -> Iterator[Finding]:
 
     A member that cannot be read reports nothing: what it had after the record before proves no run.
     """
+    if not any(view.assigned for view in scene.observed.views.values()):
+        return
     holders = active(scene.observed)
     kept = frozenset(job for job, members in holders.items() if _stays(scene, job, members))
     for member_id, view in sorted(scene.observed.views.items()):
@@ -178,6 +193,8 @@ def _without_excuse_before(scene: Scene) -> frozenset[ConnectorOrTask]:
 
 def held_but_deleted(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I5: a job that is no longer configured is never handed out, and taken away by a leader that knew it."""
+    if in_hands(scene.observed) <= scene.possibly:
+        return
     for member_id, view in sorted(scene.observed.views.items()):
         worker = scene.worker(member_id)
         handed = view.assigned - scene.possibly
@@ -263,13 +280,12 @@ def lopsided(
     if pending or left_lying or len(views) < 2:
         return
     severity = Severity.INFO if scene.explained else rule.severity
-    for kind in ("connector", "task"):
-        loads = {
-            observed.subject_of(member_id): sum(
-                job_kind(job) == kind for job in view.holds if jobs is None or job in jobs
-            )
-            for member_id, view in sorted(views.items())
-        }
+    tasks, connectors = dict[Subject, int](), dict[Subject, int]()
+    for member_id, view in sorted(views.items()):
+        counted = view.holds if jobs is None else view.holds & jobs
+        subject, of_connectors = observed.subject_of(member_id), sum(isinstance(job, str) for job in counted)
+        connectors[subject], tasks[subject] = of_connectors, len(counted) - of_connectors
+    for kind, loads in (("connector", connectors), ("task", tasks)):
         most, least = max(loads, key=lambda one: loads[one]), min(loads, key=lambda one: loads[one])
         if loads[most] - loads[least] > 1:
             yield Finding(

@@ -55,8 +55,8 @@ def remember(scene: Scene) -> RuleMemory:
     )
     if failed:
         return replace(kept, revoked=before.revoked, taken_back=before.taken_back)
-    active = frozenset(job for view in now.views.values() for job in view.held)
-    return replace(kept, revoked=now.revoked(), taken_back=now.revoked() - active)
+    taken_back = now.revoked().difference(*(view.held for view in now.views.values()))
+    return replace(kept, revoked=now.revoked(), taken_back=taken_back)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ def is_backoff(delay_ms: int, max_delay_ms: int | None) -> bool:
 
 def waiting_jobs(observed: Observed, configured: frozenset[ConnectorOrTask]) -> frozenset[ConnectorOrTask]:
     """Configured jobs in nobody's hands that were not taken from anybody in this round."""
-    return configured - frozenset(job for view in observed.views.values() for job in view.holds) - observed.revoked()
+    return configured - observed.hands() - observed.revoked()
 
 
 def window_of(scene: Scene) -> Window | None:

@@ -1,0 +1,40 @@
+"""What is computed from a frozen value again and again, remembered with the value.
+
+A value that `replace` makes remembers nothing: it is another one. What is remembered is neither compared nor stored.
+
+    @derived
+    def in_hands(observed: Observed) -> frozenset[Job]: ...
+
+    in_hands(observed)      computed
+    in_hands(observed)      the same object again
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TypeVar
+
+
+class Derives:
+    """The base of a slotted dataclass whose values remember what is derived of them."""
+
+    __slots__ = ("__dict__",)
+
+
+D = TypeVar("D", bound=Derives)
+V = TypeVar("V")
+
+
+def derived(of: Callable[[D], V]) -> Callable[[D], V]:
+    """The pure function `of`, computed once for each value. Nobody may change what it returns."""
+    key = f"{of.__module__}.{of.__qualname__}"
+
+    @wraps(of)
+    def remembered(value: D) -> V:
+        known = value.__dict__
+        if key in known:
+            found: V = known[key]
+        else:
+            found = known[key] = of(value)
+        return found
+
+    return remembered
