@@ -175,7 +175,7 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
             held = frozenset((*allocation.connectors, *allocation.tasks))
         elif before is not None and (given if eager else state) is None:
             held = before.holds
-        views[member.member_id] = WorkerView(
+        view = WorkerView(
             member_id=member.member_id,
             worker=worker_of(state.url) if state else before.worker if before else None,
             config_offset=state.config_offset if state else None,
@@ -186,6 +186,8 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
             revoked=frozenset((*given.revoked_connectors, *given.revoked_tasks)) if given else frozenset(),
             readable=state is not None and given is not None,
         )
+        # What is known of an equal view is known of this one.
+        views[member.member_id] = before if before == view else view
     told = {one.member_id: one.assignment for one in body.members if isinstance(one.assignment, ConnectAssignment)}
     if told:
         # All members are told the same; should they not be, the leader's own answer counts.
