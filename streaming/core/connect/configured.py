@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, ConfigState
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, of_jobs
 from rebalance_monitor.streaming.core.model.derived import derived
 
 
@@ -83,7 +83,7 @@ def hidden_of(
     return frozenset(job for job in asked if _connector(job) in names)
 
 
-@derived
+@of_jobs
 def shown_jobs(observed: Observed) -> frozenset[ConnectorOrTask]:
     """Every job that some member reports, is given or must stop."""
     views = observed.views.values()

@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.connect.intent import intent_of, remembere
 from rebalance_monitor.streaming.core.connect.leader import carry
 from rebalance_monitor.streaming.core.connect.leader.answers import answered_as
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_name, observe
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_name, observe, of_jobs
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.context import Scene
 from rebalance_monitor.streaming.core.connect.rules.examine import examine
@@ -44,7 +44,6 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.of_every_group import OUTLIVE_EMPTY
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
-from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.effects import ConnectDetail
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
@@ -146,7 +145,8 @@ def _run_again(view: GroupView, state: ConnectState, row: Row, never_came: Reaso
     before = last if last is not None and last.views else None
     gap = body.skipped_since(known_generation) if known_generation is not None else 0
     observed = observe(body, source_of(row), row.timestamp_ms, last)
-    observed, missed = replace(observed, unseen=_unseen(view, state, body)), _skipped(view, state, body)
+    unseen, missed = _unseen(view, state, body), _skipped(view, state, body)
+    observed = replace(observed, unseen=unseen) if unseen else observed
     state = replace(
         carry.with_new_processes(state, observed, topics, missed), history=state.history.referred(_stated(observed))
     )
@@ -229,7 +229,7 @@ def _published(state: ConnectState, turn: Turn, idle: tuple[Subject, ...]) -> Ge
     )
 
 
-@derived
+@of_jobs
 def _held_by_worker(observed: Observed) -> Mapping[str, tuple[str, ...]]:
     """Names of the jobs each worker has in its hands after the round."""
     return {

@@ -12,10 +12,9 @@ duplicated           in several hands
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.connect.observed import Observed, job_key
+from rebalance_monitor.streaming.core.connect.observed import Observed, job_key, of_jobs
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import seats
-from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.effects import Move
 from rebalance_monitor.streaming.core.model.subjects import subject_of
 
@@ -35,7 +34,7 @@ def holders(observed: Observed | None) -> Mapping[JobKey, tuple[str, ...]]:
     return {} if observed is None else _holders(observed)
 
 
-@derived
+@of_jobs
 def _holders(observed: Observed) -> Mapping[JobKey, tuple[str, ...]]:
     found: dict[JobKey, tuple[str, ...]] = {}
     for worker, view in sorted(seats(observed).items()):

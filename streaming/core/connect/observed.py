@@ -1,16 +1,18 @@
 """What one Connect generation shows: who held, was given and gave up what, before any judgement."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
 from rebalance_monitor.streaming.core.fold import departures
-from rebalance_monitor.streaming.core.model.derived import Derives, derived
+from rebalance_monitor.streaming.core.model.derived import Derives, derived, key_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Source, Subject, TopicItem
 
+V = TypeVar("V")
 EAGER = "default"
 STATIC = "static"
 COOPERATIVE = frozenset({"compatible", "sessioned", STATIC})
@@ -81,6 +83,17 @@ def _holds(view: WorkerView) -> frozenset[ConnectorOrTask]:
     return (view.held - view.revoked) | view.assigned
 
 
+def of_jobs(of: Callable[["Observed"], V]) -> Callable[["Observed"], V]:
+    """Marks what follows from the members' jobs, workers and order alone: known of one round, it is known of the next
+    one in which nobody's change."""
+    remembered = derived(of)
+    _OF_JOBS.add(key_of(of))
+    return remembered
+
+
+_OF_JOBS: set[str] = set()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed(Derives):
     """The last generation of a Connect group, as far as the next one needs it.
@@ -104,7 +117,7 @@ class Observed(Derives):
     shortest_ms: int = 0
     views: Mapping[str, WorkerView] = field(default_factory=dict)
 
-    @derived
+    @of_jobs
     def holders(self) -> Mapping[ConnectorOrTask, list[str]]:
         """Member ids per job held after the round, of members that can be read."""
         found: dict[ConnectorOrTask, list[str]] = {}
@@ -118,11 +131,11 @@ class Observed(Derives):
         """Whether every member's bytes could be read."""
         return all(view.readable for view in self.views.values())
 
-    @derived
+    @of_jobs
     def revoked(self) -> frozenset[ConnectorOrTask]:
         return frozenset().union(*(view.revoked for view in self.views.values()))
 
-    @derived
+    @of_jobs
     def hands(self) -> frozenset[ConnectorOrTask]:
         """Every job that some member has after the round."""
         return frozenset().union(*(view.holds for view in self.views.values()))
@@ -136,7 +149,7 @@ class Observed(Derives):
         advertise none, as in MirrorMaker's dedicated mode."""
         return self.views[member_id].worker in self._no_names()
 
-    @derived
+    @of_jobs
     def _no_names(self) -> frozenset[str | None]:
         """Addresses that tell no process from others."""
         times = Counter(view.worker for view in self.views.values())
@@ -193,7 +206,7 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
         # All members are told the same; should they not be, the leader's own answer counts.
         first = told.get(body.leader or "") or next(iter(told.values()))
         error, delay_ms, offset = first.error, first.delay_ms, first.config_offset
-    return Observed(
+    observed = Observed(
         generation=body.generation,
         protocol=body.protocol,
         leader=body.leader,
@@ -205,4 +218,17 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
         config_offset=offset,
         shortest_ms=departures.shortest_ms(body.members),
         views=views,
+    )
+    if last is not None and _same_jobs(last, observed):
+        observed.__dict__.update((key, known) for key, known in last.__dict__.items() if key in _OF_JOBS)
+    return observed
+
+
+def _same_jobs(last: Observed, now: Observed) -> bool:
+    """Whether the same members stand in the same order, each with the same worker and jobs."""
+    return tuple(last.views) == tuple(now.views) and all(
+        view is before
+        or (view.worker, view.held, view.assigned, view.revoked, view.readable)
+        == (before.worker, before.held, before.assigned, before.revoked, before.readable)
+        for view, before in zip(now.views.values(), last.views.values(), strict=True)
     )

@@ -20,13 +20,20 @@ class Derives:
     __slots__ = ("__dict__",)
 
 
+A = TypeVar("A")
 D = TypeVar("D", bound=Derives)
 V = TypeVar("V")
+MOST_RECENT = 16
+
+
+def key_of(of: Callable[..., object]) -> str:
+    """Under which a value remembers what this function says of it."""
+    return f"{of.__module__}.{of.__qualname__}"
 
 
 def derived(of: Callable[[D], V]) -> Callable[[D], V]:
     """The pure function `of`, computed once for each value. Nobody may change what it returns."""
-    key = f"{of.__module__}.{of.__qualname__}"
+    key = key_of(of)
 
     @wraps(of)
     def remembered(value: D) -> V:
@@ -36,5 +43,22 @@ def derived(of: Callable[[D], V]) -> Callable[[D], V]:
         else:
             found = known[key] = of(value)
         return found
+
+    return remembered
+
+
+def recent(of: Callable[[A], V]) -> Callable[[A], V]:
+    """The pure function `of`, not computed again for the very objects that it was asked of last. Nobody may change what
+    it returns."""
+    last: list[tuple[A, V]] = []
+
+    @wraps(of)
+    def remembered(value: A) -> V:
+        for known, found in last:
+            if known is value:
+                return found
+        made = of(value)
+        last[:] = [(value, made), *last[: MOST_RECENT - 1]]
+        return made
 
     return remembered

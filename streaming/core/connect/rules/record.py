@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.core.connect.observed import (
     job_key,
     job_kind,
     job_name,
+    of_jobs,
     subjects_of,
 )
 from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
@@ -31,7 +32,6 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
 from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
 
 BALANCED_ERAS = frozenset({"A4", "A5", "eager"})
@@ -65,7 +65,7 @@ def found(
     )
 
 
-@derived
+@of_jobs
 def active(observed: Observed) -> Mapping[ConnectorOrTask, list[str]]:
     """Member ids per job that they report as theirs, of members that can be read."""
     holders: dict[ConnectorOrTask, list[str]] = {}
