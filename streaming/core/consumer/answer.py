@@ -11,6 +11,7 @@ from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICK
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.foreign_verdict import ForeignLeader, foreign_leader
 from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
+from rebalance_monitor.streaming.core.model.derived import Derives
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
@@ -22,7 +23,7 @@ KNOWN = (RANGE, ROUNDROBIN, *STICKY_ONES, ROUND_ROBIN_ASSIGNER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Derives):
     """One answer of a leader.
 
     `given`: partitions by member id. `held`: what each member says to have held, empty under eager assignors without

@@ -31,6 +31,7 @@ from rebalance_monitor.streaming.core.consumer.catalogue import (
 )
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
 
 NAMED = 5
@@ -73,6 +74,9 @@ def _by_topic(partitions: Iterable[TopicPartition]) -> Mapping[str, list[TopicPa
 
 
 def _two_owners(answer: Answer) -> Iterator[Finding]:
+    shares = [frozenset(share) for share in answer.given.values()]
+    if sum(map(len, shares)) == len(frozenset[TopicPartition]().union(*shares)):
+        return
     owners: dict[TopicPartition, list[str]] = defaultdict(list)
     for member, share in answer.given.items():
         # A leader's fault may name a partition twice to one member, which has it once.
@@ -137,6 +141,7 @@ def _uneven_roundrobin(answer: Answer) -> Iterator[Finding]:
         yield from _uneven(UNEVEN_ROUNDROBIN, answer)
 
 
+@derived
 def _numbers(answer: Answer) -> Mapping[str, Mapping[str, list[int]]]:
     """Topic -> subscriber -> the numbers of its partitions, sorted."""
     topics: dict[str, dict[str, list[int]]] = defaultdict(dict)

@@ -20,7 +20,7 @@ from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, Stick
 from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
-from rebalance_monitor.streaming.core.consumer import leaders_release
+from rebalance_monitor.streaming.core.consumer import answered_before, leaders_release
 from rebalance_monitor.streaming.core.consumer.answer import shown, sole_owners
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING
 from rebalance_monitor.streaming.core.consumer.topic_views import TopicRacks
@@ -131,7 +131,7 @@ def _explained(assignor: str, answer: Shares, reason: Reason) -> Verdict:
 def _answer(assignor: str, members: Sequence[ConsumerMember], topics: TopicRacks, era: StickyEra) -> Shares:
     """The shares as a leader writes them, topic by topic; nothing where Kafka's class fails."""
     try:
-        result = KEEPING[assignor].recompute(members, topics, era=era)
+        result = answered_before.recompute(KEEPING[assignor], members, topics, era)
     except CannotAssign:
         return {}
     writers = leaders_release.writers_by(era)

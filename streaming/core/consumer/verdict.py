@@ -12,7 +12,13 @@ from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMemb
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
-from rebalance_monitor.streaming.core.consumer import guessed_counts, leaders_release, sticky_verdict, topic_views
+from rebalance_monitor.streaming.core.consumer import (
+    answered_before,
+    guessed_counts,
+    leaders_release,
+    sticky_verdict,
+    topic_views,
+)
 from rebalance_monitor.streaming.core.consumer.answer import KNOWN
 from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, PLAIN, Assignor
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
@@ -240,7 +246,7 @@ def _compared(
     topics: TopicRacks,
     writers: Writers[ConsumerEra],
 ) -> Verdict:
-    answer = assignor.recompute(members, topics, era=writers.era).shares
+    answer = answered_before.recompute(assignor, members, topics, writers.era).shares
     result = {member: writers.written(answer.get(member, ())) for member in observed}
     expected = {member: ExpectedShare(assigned=ConsumerShare(share)) for member, share in result.items()}
     name = assignor.name

@@ -147,8 +147,14 @@ class _Parts:
             (_, _, text), _ = self._values.popitem(last=False)
             self._bytes -= len(text)
 
+    def forget(self) -> None:
+        """Every part is read anew."""
+        self._values.clear()
+        self._bytes = 0
+
 
 _PARTS = _Parts(MOST_KEPT_BYTES)
+forget_parts = _PARTS.forget
 _SPLIT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 

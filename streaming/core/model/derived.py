@@ -9,9 +9,10 @@ A value that `replace` makes remembers nothing: it is another one. What is remem
     in_hands(observed)      the same object again
 """
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from functools import wraps
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 
 class Derives:
@@ -23,6 +24,7 @@ class Derives:
 A = TypeVar("A")
 D = TypeVar("D", bound=Derives)
 V = TypeVar("V")
+K = TypeVar("K", bound=Hashable)
 MOST_RECENT = 16
 
 
@@ -62,3 +64,26 @@ def recent(of: Callable[[A], V]) -> Callable[[A], V]:
         return made
 
     return remembered
+
+
+class Latest(Generic[K, V]):
+    """What was computed last for each of a bounded number of keys; the one that was put first goes first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[K, V] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """None if it is not there any more."""
+        return self._kept.get(key)
+
+    def put(self, key: K, value: V) -> None:
+        """In place of what was there for the key."""
+        self._kept.pop(key, None)
+        self._kept[key] = value
+        while len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+
+    def clear(self) -> None:
+        """Nothing is remembered."""
+        self._kept.clear()

@@ -10,13 +10,13 @@ report, the configuration, what the leader remembers, its era, its maximum delay
     generation 9   a member reports another config offset        computed
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.assignors.connect import incremental
 from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
+from rebalance_monitor.streaming.core.model.derived import Latest
 
 MOST_LEADERS = 64
 """Of so many leaders the last answer is remembered."""
@@ -36,12 +36,7 @@ class _Answered:
     after: LeaderMemory
 
 
-_last: OrderedDict[Leader, _Answered] = OrderedDict()
-
-
-def forget() -> None:
-    """Every answer is computed again."""
-    _last.clear()
+LAST = Latest[Leader, _Answered](MOST_LEADERS)
 
 
 def assign(
@@ -51,15 +46,12 @@ def assign(
     leader = (round_.leader, era.name, max_delay_ms, java_version)
     trusts = memory.previous_generation == round_.last_completed_generation
     before, asked = replace(memory, previous_generation=-1), replace(round_, **_UNNUMBERED)
-    known = _last.get(leader)
+    known = LAST.get(leader)
     if known is not None and (known.trusts, known.memory, known.round) == (trusts, before, asked):
         return known.result, replace(known.after, previous_generation=round_.generation)
     result, after = incremental.assign(memory, round_, max_delay_ms=max_delay_ms, era=era, java_version=java_version)
-    _last.pop(leader, None)
     if "now_ms" not in result.rests_on and after is not memory:
-        _last[leader] = _Answered(before, trusts, asked, result, after)
-        while len(_last) > MOST_LEADERS:
-            _last.popitem(last=False)
+        LAST.put(leader, _Answered(before, trusts, asked, result, after))
     return result, after
 
 

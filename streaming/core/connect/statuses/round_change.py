@@ -11,13 +11,13 @@ from rebalance_monitor.streaming.core.connect.observed import (
     Observed,
     WorkerView,
     job_key,
-    of_jobs,
 )
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
+from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
 
@@ -83,7 +83,7 @@ def seats(observed: Observed | None) -> Mapping[str, WorkerView]:
     return {} if observed is None else _seats(observed)
 
 
-@of_jobs
+@derived
 def _seats(observed: Observed) -> Mapping[str, WorkerView]:
     names = [view.worker or member_id for member_id, view in observed.views.items()]
     times = Counter(names)
