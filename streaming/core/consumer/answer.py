@@ -11,7 +11,7 @@ from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICK
 from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.foreign_verdict import ForeignLeader, foreign_leader
 from rebalance_monitor.streaming.core.consumer.read_members import ReadMembers, read_members
-from rebalance_monitor.streaming.core.model.derived import Derives
+from rebalance_monitor.streaming.core.model.derived import Derives, derived
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
@@ -79,6 +79,19 @@ class Answer(Derives):
         """Whether a member states a rack: then the leader may look at racks."""
         return any(member.rack for member in self.members)
 
+    @property
+    @derived
+    def all_given(self) -> frozenset[TopicPartition]:
+        """Every partition that somebody was given."""
+        return frozenset(partition for share in self.given.values() for partition in share)
+
+    @property
+    @derived
+    def unmoved(self) -> bool:
+        """Whether each member was given just what it says to have held."""
+        return all(self.held[name] == frozenset(share) for name, share in self.given.items())
+
+    @derived
     def claims(self) -> Counter[TopicPartition]:
         """How many members say to have held each partition."""
         return Counter(partition for share in self.held.values() for partition in share)

@@ -74,8 +74,7 @@ def _by_topic(partitions: Iterable[TopicPartition]) -> Mapping[str, list[TopicPa
 
 
 def _two_owners(answer: Answer) -> Iterator[Finding]:
-    shares = [frozenset(share) for share in answer.given.values()]
-    if sum(map(len, shares)) == len(frozenset[TopicPartition]().union(*shares)):
+    if sum(map(len, answer.given.values())) == len(answer.all_given):
         return
     owners: dict[TopicPartition, list[str]] = defaultdict(list)
     for member, share in answer.given.items():
@@ -104,7 +103,7 @@ def _unsubscribed(answer: Answer) -> Iterator[Finding]:
 
 
 def _taken_early(answer: Answer) -> Iterator[Finding]:
-    if answer.assignor != COOPERATIVE_STICKY:
+    if answer.assignor != COOPERATIVE_STICKY or answer.unmoved:
         return
     owner = sole_owners(answer.members)
     taken = {
@@ -127,8 +126,9 @@ def _uneven(rule: Rule, answer: Answer) -> Iterator[Finding]:
 
 def _uneven_sticky(answer: Answer) -> Iterator[Finding]:
     """Held back partitions count for nobody: the shares are even only after the next generation."""
-    given = {one for share in answer.given.values() for one in share}
-    held_back = answer.assignor == COOPERATIVE_STICKY and not answer.claims().keys() <= given
+    held_back = (
+        answer.assignor == COOPERATIVE_STICKY and not answer.unmoved and not answer.claims().keys() <= answer.all_given
+    )
     if answer.assignor in STICKY_ONES and not held_back:
         yield from _uneven(UNEVEN_STICKY, answer)
 
@@ -210,7 +210,7 @@ def _swapped(answer: Answer) -> Iterator[Finding]:
 
 def _needless_moves(answer: Answer) -> Iterator[Finding]:
     """Equal subscriptions, even shares, and each member reports what the record before gave it."""
-    if answer.assignor not in STICKY_ONES or not answer.equal or answer.racks:
+    if answer.assignor not in STICKY_ONES or not answer.equal or answer.racks or answer.unmoved:
         return
     names = {member.id: member.instance_id or member.id for member in answer.members}
     if {names[one] for one in names} != answer.before.keys():
