@@ -113,7 +113,7 @@ def loads_in_parts(cls: type[T], text: str) -> T:
         raws = _SPLIT.decode(text)
     except (msgspec.MsgspecError, UnicodeEncodeError):
         return loads(cls, text)
-    kept = {name: bytes(raws.pop(name)) for name in _kept_fields(cls) if name in raws}
+    kept = {name: bytes(raws.pop(name)) for name in _kept_fields(cast(Any, cls)) if name in raws}
     known = {name: _PARTS.known((cls, name, part)) for name, part in kept.items()}
     new = {name: part for name, part in kept.items() if known[name] is None}
     try:
@@ -123,7 +123,7 @@ def loads_in_parts(cls: type[T], text: str) -> T:
         raise CodecError(f"not a {cls.__name__}: {type(why).__name__} {why}") from why
     for name, part in new.items():
         _PARTS.remember((cls, name, part), getattr(value, name))
-    return replace(cast(Any, value), **{name: part for name, part in known.items() if part is not None})
+    return cast(T, replace(cast(Any, value), **{name: part for name, part in known.items() if part is not None}))
 
 
 class _Parts:

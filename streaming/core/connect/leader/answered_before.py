@@ -10,7 +10,6 @@ report, the configuration, what the leader remembers, its era, its maximum delay
     generation 9   a member reports another config offset        computed
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.assignors.connect import incremental
@@ -45,7 +44,7 @@ def assign(
     """What `incremental.assign` gives. Raises CannotAssign."""
     leader = (round_.leader, era.name, max_delay_ms, java_version)
     trusts = memory.previous_generation == round_.last_completed_generation
-    before, asked = replace(memory, previous_generation=-1), replace(round_, **_UNNUMBERED)
+    before, asked = replace(memory, previous_generation=-1), _unnumbered(round_)
     known = LAST.get(leader)
     if known is not None and (known.trusts, known.memory, known.round) == (trusts, before, asked):
         return known.result, replace(known.after, previous_generation=round_.generation)
@@ -55,4 +54,5 @@ def assign(
     return result, after
 
 
-_UNNUMBERED: Mapping[str, int] = {"now_ms": 0, "generation": 0, "last_completed_generation": 0}
+def _unnumbered(round_: ConnectRound) -> ConnectRound:
+    return replace(round_, now_ms=0, generation=0, last_completed_generation=0)
