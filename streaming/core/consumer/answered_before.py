@@ -20,13 +20,13 @@ from rebalance_monitor.streaming.core.model.derived import Latest
 
 MOST_GROUPS = 512
 """Of so many groups, by their first members, the last answer is remembered."""
-Said = tuple[Any, ...]
+Reports = tuple[Any, ...]
 """What an assignor looks at of the members, with their generations numbered from 0 on."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    said: Said
+    said: Reports
     topics: TopicRacks
     result: ConsumerResult
 
@@ -48,12 +48,12 @@ def recompute(
     return result
 
 
-def _of_plain(members: Sequence[ConsumerMember]) -> Said:
+def _of_plain(members: Sequence[ConsumerMember]) -> Reports:
     """These look at subscriptions alone."""
     return tuple((one.id, one.instance_id, one.topics, one.rack) for one in members)
 
 
-def _of_sticky(members: Sequence[ConsumerMember]) -> Said:
+def _of_sticky(members: Sequence[ConsumerMember]) -> Reports:
     named = {one for member in members for one in _generations(member) if one is not None and one >= 0}
     numbers: dict[int | None, int] = {one: at for at, one in enumerate(sorted(named))}
     return tuple(
