@@ -18,6 +18,7 @@ releases answer; `make oracle RELEASE=2.3.1` plays random clusters on the classe
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
 
 Release = tuple[int, ...]
@@ -80,6 +81,7 @@ class Era:
         return self.spans[-1].until
 
 
+@lru_cache(maxsize=256)
 def parse_release(release: str) -> Release:
     """Numbers of a release name; suffixes such as `-SNAPSHOT`, `-ccs` or `-rc1` do not count."""
     numbers = []
@@ -139,6 +141,7 @@ ERAS: Mapping[str, Era] = MappingProxyType(
 NEWEST = ERAS["A5"]
 
 
+@lru_cache(maxsize=64)
 def era_of(release: str) -> Era:
     """The era a release belongs to. Releases before 2.3 have no incremental assignor: `ValueError`."""
     wanted = parse_release(release)

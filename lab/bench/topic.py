@@ -7,7 +7,7 @@ group records of version 3 with four members each that share one topic by ranges
 
 import struct
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from confluent_kafka import KafkaError, Message, Producer
 
@@ -95,6 +95,12 @@ def generations(count: int) -> int:
 
 def fill(bootstrap: str, count: int, partitions: int) -> None:
     """Append the records; LabError unless the broker took every one."""
+    now_ms = time.time_ns() // 1_000_000
+    append(bootstrap, ((TOPIC, *record, now_ms) for record in records(count, partitions, now_ms)))
+
+
+def append(bootstrap: str, written: Iterable[tuple[str, int, bytes | None, bytes | None, int]]) -> None:
+    """Append records (topic, partition, key, value, time in ms); LabError unless the broker took every one."""
     failed: list[str] = []
 
     def told(error: KafkaError | None, _: Message) -> None:
@@ -107,10 +113,10 @@ def fill(bootstrap: str, count: int, partitions: int) -> None:
             "batch.size": 1_000_000, "queue.buffering.max.messages": 200_000, "on_delivery": told,
         }
     )  # fmt: skip
-    for partition, key, value in records(count, partitions, time.time_ns() // 1_000_000):
+    for topic, partition, key, value, at_ms in written:
         while True:
             try:
-                producer.produce(TOPIC, value=value, key=key, partition=partition)
+                producer.produce(topic, value=value, key=key, partition=partition, timestamp=at_ms)
                 break
             except BufferError:
                 producer.poll(0.1)
@@ -118,4 +124,4 @@ def fill(bootstrap: str, count: int, partitions: int) -> None:
     if left := producer.flush(FLUSH_S):
         failed.append(f"{left} records were not sent within {FLUSH_S:.0f} s")
     if failed:
-        raise LabError(f"the topic {TOPIC} could not be prepared: {failed[0]}")
+        raise LabError(f"the topics could not be prepared: {failed[0]}")

@@ -1,1 +1,1 @@
-"""A real Kafka Streams application of the new protocol (KIP-1071)."""
+"""Kafka Streams applications: a real one of the new protocol (KIP-1071), and one that is simulated."""

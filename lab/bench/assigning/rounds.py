@@ -2,10 +2,11 @@
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lab.oracle.scenarios import Process
+from lab.simulated_group.faults import LeaderFault, remembers, spoil
 from rebalance_monitor.assignors.connect import incremental
 from rebalance_monitor.assignors.connect.eras import NEWEST
 from rebalance_monitor.assignors.connect.model import (
@@ -24,31 +25,41 @@ from rebalance_monitor.schemas.connect_protocol import (
     encode_worker_state,
 )
 from rebalance_monitor.schemas.outcomes import Decoded
+from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 
 TASKS_PER_CONNECTOR = 10
 MAX_DELAY_MS = 300_000
+JAVA = 17
 
 
 @dataclass(slots=True)
 class Story:
-    """A cluster of fixed names whose rounds are described as inputs of a rounds case."""
+    """A cluster of fixed names whose rounds are described as inputs of a rounds case. Addresses name its processes.
+
+    `changed`: records of the config topic that change no number of tasks; `blobs`: what each member sent and was sent
+    in the last round.
+    """
 
     connectors: dict[str, int]
     members: dict[str, Process]
     memory: LeaderMemory
     rounds: list[dict[str, Any]]
     told: ConnectResult | None = None
+    changed: int = 0
+    generation: int = 0
+    blobs: dict[str, tuple[bytes, bytes]] = field(default_factory=dict)
 
     @property
     def config_offset(self) -> int:
         """Behind the records of each connector: its configuration, one for each task, and their commit."""
-        return sum(count + 2 for count in self.connectors.values())
+        return sum(count + 2 for count in self.connectors.values()) + self.changed
 
-    def play(self, now_ms: int) -> None:
-        """One generation, applied by everybody."""
-        generation = len(self.rounds) + 1
+    def play(self, now_ms: int, fault: LeaderFault | None = None) -> bool:
+        """One generation, applied by everybody. Returns whether the leader's answer has the fault: a round may offer no
+        opportunity."""
+        self.generation = generation = self.generation + 1
         leader = next(iter(self.members))
-        described = {
+        described: dict[str, Any] = {
             "now_ms": now_ms,
             "generation": generation,
             "last_completed_generation": self.members[leader].last_completed,
@@ -57,18 +68,28 @@ class Story:
             "leader_process": "leader",
             "config": {"offset": self.config_offset, "connectors": self.connectors},
             "members": [
-                {"id": member_id, "subscription": b64encode(self.subscription(member_id, process.held)).decode()}
+                {"id": member_id, "subscription": b64encode(self.subscription(process)).decode()}
                 for member_id, process in self.members.items()
             ],
         }
         self.rounds.append(described)
-        result, self.memory = answer(self.memory, round_of(described))
+        round_ = round_of(described)
+        result, self.memory = answer(self.memory, round_)
+        wrong = None if fault is None else spoil(fault, result, round_.members, self.connectors)
+        if wrong is not None:
+            self.memory, result = remembers(self.memory, result, wrong), wrong
         self.told = result
+        self.blobs = {
+            one["id"]: (b64decode(one["subscription"]), encode_share(result, result.shares[one["id"]], JAVA))
+            for one in described["members"]
+        }
         for member_id, process in self.members.items():
             process.apply(result.shares[member_id], generation, eager=False)
+        return wrong is not None
 
-    def subscription(self, member_id: str, held: Jobs | None) -> bytes:
+    def subscription(self, process: Process) -> bytes:
         """What this worker reports when it joins."""
+        held = process.held
         allocation: ConnectAssignment | None = None
         entries: Entries = ()
         if held is not None:
@@ -77,12 +98,12 @@ class Story:
                 version=2,
                 leader=told.leader if told else "",
                 leader_url=told.leader_url if told else "",
-                config_offset=self.config_offset,
+                config_offset=told.config_offset if told else self.config_offset,
                 delay_ms=told.delay_ms if told else 0,
             )
-            entries = wire_entries_assigned(held.connectors, held.tasks, 17)
+            entries = wire_entries_assigned(held.connectors, held.tasks, JAVA)
         state = WorkerState(
-            version=2, url=f"http://{member_id}/", config_offset=self.config_offset, allocation=allocation
+            version=2, url=f"http://{process.name}/", config_offset=self.config_offset, allocation=allocation
         )
         return encode_worker_state(state, entries)
 

@@ -20,6 +20,7 @@ from rebalance_monitor.schemas.connect_topics import (
     TaskStaged,
 )
 from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS
+from rebalance_monitor.streaming.core.model.derived import Derives, derived
 
 V = TypeVar("V")
 
@@ -35,7 +36,7 @@ MAX_TASKS = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigState:
+class ConfigState(Derives):
     """Connectors with their committed task count (None: no commit yet), who is inconsistent, and what is staged.
 
     `deleted` are connectors whose last word is that they are gone. `left` are task counts that outlived a connector's
@@ -94,7 +95,7 @@ class Hole:
 
 
 @dataclass(frozen=True, slots=True)
-class ConfigHistory:
+class ConfigHistory(Derives):
     """State before `base_offset`, the records from there on, and the offset a worker who read all would state.
 
     `hole_offset` is the first offset of which no record came (None: all came): the topic was compacted before it was
@@ -244,12 +245,20 @@ class ConfigHistory:
         """The state after all records below `offset`; None if it lies before the history."""
         if offset < self.base_offset and self.base_offset > 0:
             return None
-        state = self.base
-        for entry in self.entries:
-            if entry.offset >= offset:
-                break
-            state = apply(state, entry.record)
-        return state
+        known = self._states()
+        if offset not in known:
+            state = self.base
+            for entry in self.entries:
+                if entry.offset >= offset:
+                    break
+                state = apply(state, entry.record)
+            known[offset] = state
+        return known[offset]
+
+    @derived
+    def _states(self) -> dict[int, ConfigState]:
+        """The states that were asked for, by offset."""
+        return {}
 
     def between(self, start: int, end: int) -> tuple[ConfigEntry, ...]:
         """Records that matter for the job set with start <= offset < end."""
@@ -258,6 +267,8 @@ class ConfigHistory:
 
     def trimmed(self, offset: int) -> "ConfigHistory":
         """With the base moved to `offset`; nothing below can be asked for any more."""
+        if offset == self.base_offset and not (self.base.deleted or self.hole):
+            return self
         state = self.state_at(min(offset, self.next_offset))
         if state is None:
             return self

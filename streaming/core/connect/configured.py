@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, ConfigState
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_connector
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_connector, of_jobs
+from rebalance_monitor.streaming.core.model.derived import derived
 
 
 def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[ConnectorOrTask] | None:
@@ -14,6 +15,7 @@ def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[Conne
     return None if state is None else jobs_of(state)
 
 
+@derived
 def jobs_of(state: ConfigState) -> frozenset[ConnectorOrTask]:
     return jobs_of_counts(state.connectors())
 
@@ -30,7 +32,7 @@ def doubted_connectors(state: ConfigState) -> frozenset[str]:
 
 def revived_at(state: ConfigState) -> frozenset[ConnectorOrTask]:
     """Tasks that a connector which was deleted and made anew has back for workers of some releases."""
-    return jobs_of_counts(state.connectors(state.left)) - jobs_of(state)
+    return jobs_of_counts(state.connectors(state.left)) - jobs_of(state) if state.left else frozenset()
 
 
 def has_applied(history: ConfigHistory, observed: Observed, last: Observed | None) -> bool:
@@ -46,13 +48,14 @@ def has_applied(history: ConfigHistory, observed: Observed, last: Observed | Non
     before = last.views.get(observed.leader or "") if last is not None else None
     if before is not None and before.config_offset is not None and before.config_offset >= offset:
         return True
-    return bool(observed.assigned() & (made_by_last_record(history, offset) - hidden_at(history, observed)))
+    given = observed.assigned()
+    return bool(given) and bool(given & (made_by_last_record(history, offset) - hidden_at(history, observed)))
 
 
 def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[ConnectorOrTask]:
     """Jobs that exist with the last record below the offset, and without it for no worker of any release."""
     exact, earlier = history.state_at(offset), history.state_at(offset - 1)
-    if exact is None or earlier is None:
+    if exact is None or earlier is None or exact is earlier:
         return frozenset()
     made = jobs_of(exact) - jobs_of(earlier) - revived_at(earlier)
     # A worker may find tasks consistent that others find inconsistent: then they existed before.
@@ -62,6 +65,8 @@ def made_by_last_record(history: ConfigHistory, offset: int) -> frozenset[Connec
 def hidden_at(history: ConfigHistory, observed: Observed) -> frozenset[ConnectorOrTask]:
     """Jobs that the generation shows, or that are configured, and whose configuration may have been lost to
     compaction."""
+    if observed.config_offset is None or history.hole_offset is None:
+        return frozenset()
     return hidden_of(history, observed, shown_jobs(observed) | (configured_at(history, observed) or frozenset()))
 
 
@@ -78,9 +83,11 @@ def hidden_of(
     return frozenset(job for job in asked if job_connector(job) in names)
 
 
+@of_jobs
 def shown_jobs(observed: Observed) -> frozenset[ConnectorOrTask]:
     """Every job that some member reports, is given or must stop."""
-    return frozenset(job for view in observed.views.values() for job in (*view.held, *view.assigned, *view.revoked))
+    views = observed.views.values()
+    return frozenset().union(*(jobs for view in views for jobs in (view.held, view.assigned, view.revoked)))
 
 
 def presumed_at(history: ConfigHistory, observed: Observed) -> frozenset[str]:
@@ -114,9 +121,12 @@ def unsure_at(
         return frozenset()
     presumed = presumed_at(history, observed)
     doubted: frozenset[ConnectorOrTask] = hidden_at(history, observed) | revived_at(exact)
-    doubted |= frozenset(job for job in shown_jobs(observed) if job_connector(job) in presumed)
+    if presumed:
+        doubted |= frozenset(job for job in shown_jobs(observed) if job_connector(job) in presumed)
     doubted |= {(name, number) for name in doubted_connectors(exact) for number in range(exact.counts[name] or 0)}
     if applied or has_applied(history, observed, last):
         return doubted
     earlier = history.state_at(observed.config_offset - 1)
-    return doubted if earlier is None else doubted | (jobs_of(exact) ^ jobs_of(earlier))
+    if earlier is None or (earlier.counts == exact.counts and earlier.inconsistent == exact.inconsistent):
+        return doubted
+    return doubted | (jobs_of(exact) ^ jobs_of(earlier))

@@ -6,7 +6,7 @@ verdict               published with causes, moves and waits
 rules                 examined; incidents open, change and end; jobs without a holder are timed
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -28,7 +28,7 @@ from rebalance_monitor.streaming.core.connect.leader import carry
 from rebalance_monitor.streaming.core.connect.leader.answers import answered_as
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.member_bytes import shares_of
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_name, observe
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_name, observe, of_jobs
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.context import Scene
 from rebalance_monitor.streaming.core.connect.rules.examine import examine
@@ -145,7 +145,8 @@ def _run_again(view: GroupView, state: ConnectState, row: Row, never_came: Reaso
     before = last if last is not None and last.views else None
     gap = body.skipped_since(known_generation) if known_generation is not None else 0
     observed = observe(body, source_of(row), row.timestamp_ms, last)
-    observed, missed = replace(observed, unseen=_unseen(view, state, body)), _skipped(view, state, body)
+    unseen, missed = _unseen(view, state, body), _skipped(view, state, body)
+    observed = replace(observed, unseen=unseen) if unseen else observed
     state = replace(
         carry.with_new_processes(state, observed, topics, missed), history=state.history.referred(_stated(observed))
     )
@@ -228,7 +229,8 @@ def _published(state: ConnectState, turn: Turn, idle: tuple[Subject, ...]) -> Ge
     )
 
 
-def _held_by_worker(observed: Observed) -> dict[str, tuple[str, ...]]:
+@of_jobs
+def _held_by_worker(observed: Observed) -> Mapping[str, tuple[str, ...]]:
     """Names of the jobs each worker has in its hands after the round."""
     return {
         observed.process_of(member_id): tuple(sorted(map(job_name, view.holds)))

@@ -44,7 +44,7 @@ from rebalance_monitor.streaming.core.fold.topics import ReadsTopics, TopicKind
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from rebalance_monitor.streaming.core.model.codec import dumps, dumps_in_parts, loads_in_parts
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import Body, Gap, GroupGeneration, MemberRow, Row, TopicRecord
 from rebalance_monitor.streaming.core.model.results import Generation, Source
@@ -102,7 +102,7 @@ class ConnectLifecycle(Lifecycle, ReadsTopics):
         return topics.change_of(text)
 
     def open(self, view: GroupView, stored: str | None) -> Session:
-        return ConnectSession(view, ConnectState() if stored is None else loads(ConnectState, stored))
+        return ConnectSession(view, ConnectState() if stored is None else loads_in_parts(ConnectState, stored))
 
     def salvage(self, stored: str) -> str | None:
         """The configuration so far: no later record teaches it again."""
@@ -385,4 +385,4 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         return min((one for one in (told_ms, timers_ms) if one is not None), default=None)
 
     def stored(self) -> str | None:
-        return None if self.state == ConnectState() else dumps(self.state)
+        return None if self.state == ConnectState() else dumps_in_parts(self.state)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, by_job
+from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_key, of_jobs
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
 from rebalance_monitor.streaming.core.model.details import DelayWait, Move, OtherDelay, Returned
@@ -40,9 +40,19 @@ class IdleJob:
     revoked: bool = False
 
 
-def holders(observed: Observed | None) -> dict[JobKey, tuple[str, ...]]:
-    hands = by_job((worker, keys(view.holds)) for worker, view in sorted(seats(observed).items()))
-    return {job: tuple(workers) for job, workers in hands.items()}
+def holders(observed: Observed | None) -> Mapping[JobKey, tuple[str, ...]]:
+    """Workers per job after a round."""
+    return {} if observed is None else _holders(observed)
+
+
+@of_jobs
+def _holders(observed: Observed) -> Mapping[JobKey, tuple[str, ...]]:
+    found: dict[JobKey, tuple[str, ...]] = {}
+    for worker, view in sorted(seats(observed).items()):
+        alone = (worker,)
+        for job in map(job_key, view.holds):
+            found[job] = (*found[job], worker) if job in found else alone
+    return found
 
 
 def moves_of(
@@ -52,16 +62,14 @@ def moves_of(
     idle_after: Mapping[JobKey, IdleJob],
 ) -> tuple[tuple[Move, ...], int]:
     """Every job that did not simply stay where it was, and how many stayed."""
-    moves, stayed = [], 0
-    for job in sorted({*before, *after}):
+    stays = {job for job, has in after.items() if len(has) == 1 and before.get(job) == has}
+    moves = []
+    for job in sorted(({*before, *after}) - stays):
         had, has = before.get(job, ()), after.get(job, ())
-        if had == has and len(has) == 1:
-            stayed += 1
-            continue
         former = had[0] if had else idle_before[job].worker if job in idle_before else ""
         kind = _kind(had, has, former, idle_before.get(job), idle_after.get(job))
         moves.append(Move(job=subject_of(job), kind=kind, before=former or None, after=has[0] if has else None))
-    return tuple(moves), stayed
+    return tuple(moves), len(stays)
 
 
 def _kind(
@@ -134,10 +142,10 @@ def _idle(
     now: Observed,
     configured: frozenset[ConnectorOrTask] | None,
 ) -> dict[JobKey, IdleJob]:
-    known = {*idle, *before} if configured is None else set(keys(configured))
-    revoked = set(keys(now.revoked()))
+    lying = sorted({*idle, *before} - after.keys()) if configured is None else list(keys(configured - now.hands()))
+    revoked = frozenset(keys(now.revoked()))
     found: dict[JobKey, IdleJob] = {}
-    for job in sorted(known - after.keys()):
+    for job in lying:
         since = idle.get(job)
         if since is None or job in before:
             worker = before.get(job, ("",))[0]

@@ -1,15 +1,18 @@
 """What one Connect generation shows: who held, was given and gave up what, before any judgement."""
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
 from rebalance_monitor.streaming.core.fold import departures
+from rebalance_monitor.streaming.core.model.derived import Derives, derived, key_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Source, Subject, TopicItem
 
+V = TypeVar("V")
 EAGER = "default"
 STATIC = "static"
 COOPERATIVE = frozenset({"compatible", "sessioned", STATIC})
@@ -69,7 +72,7 @@ def worker_of(url: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkerView:
+class WorkerView(Derives):
     """One member of a Connect generation. `held` before, `holds` after applying the round.
 
     `shown` is the header of the assignment it last applied: leader, config offset, error, delay in ms. Of a member that
@@ -88,11 +91,27 @@ class WorkerView:
 
     @property
     def holds(self) -> frozenset[ConnectorOrTask]:
-        return (self.held - self.revoked) | self.assigned
+        return _holds(self) if self.revoked or self.assigned else self.held
+
+
+@derived
+def _holds(view: WorkerView) -> frozenset[ConnectorOrTask]:
+    return (view.held - view.revoked) | view.assigned
+
+
+def of_jobs(of: Callable[["Observed"], V]) -> Callable[["Observed"], V]:
+    """Marks what follows from the members' jobs, workers and order alone: known of one round, it is known of the next
+    one in which nobody's change."""
+    remembered = derived(of)
+    _OF_JOBS.add(key_of(of))
+    return remembered
+
+
+_OF_JOBS: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class Observed(Derives):
     """The last generation of a Connect group, as far as the next one needs it.
 
     `unseen` counts the generations without a record since a leader's memory last moved before our eyes: those right
@@ -114,7 +133,8 @@ class Observed:
     shortest_ms: int = 0
     views: Mapping[str, WorkerView] = field(default_factory=dict)
 
-    def holders(self) -> dict[ConnectorOrTask, list[str]]:
+    @of_jobs
+    def holders(self) -> Mapping[ConnectorOrTask, list[str]]:
         """Member ids per job held after the round, of members that can be read."""
         return by_job((member_id, view.holds) for member_id, view in self.views.items() if view.readable)
 
@@ -147,19 +167,23 @@ class Observed:
             return False
         return None if (before.shown, before.held) == (view.shown, view.held) else True
 
+    @of_jobs
     def reported(self) -> frozenset[ConnectorOrTask]:
         """What members report as theirs."""
-        return frozenset(job for view in self.views.values() for job in view.held)
+        return frozenset().union(*(view.held for view in self.views.values()))
 
+    @of_jobs
+    def assigned(self) -> frozenset[ConnectorOrTask]:
+        return frozenset().union(*(view.assigned for view in self.views.values()))
+
+    @of_jobs
+    def revoked(self) -> frozenset[ConnectorOrTask]:
+        return frozenset().union(*(view.revoked for view in self.views.values()))
+
+    @of_jobs
     def hands(self) -> frozenset[ConnectorOrTask]:
         """Every job that some member has after the round."""
-        return frozenset(job for view in self.views.values() for job in view.holds)
-
-    def assigned(self) -> frozenset[ConnectorOrTask]:
-        return frozenset(job for view in self.views.values() for job in view.assigned)
-
-    def revoked(self) -> frozenset[ConnectorOrTask]:
-        return frozenset(job for view in self.views.values() for job in view.revoked)
+        return frozenset().union(*(view.holds for view in self.views.values()))
 
     def taken_back(self) -> frozenset[ConnectorOrTask]:
         """What members were given and had to give back in the same round."""
@@ -172,13 +196,18 @@ class Observed:
     def nameless(self, member_id: str) -> bool:
         """Whether a member's address says nothing about which process it is: several advertise the same, or all
         advertise none, as in MirrorMaker's dedicated mode."""
-        worker = self.views[member_id].worker
-        return worker in (None, NO_ADDRESS) or [one.worker for one in self.views.values()].count(worker) > 1
+        return self.views[member_id].worker in self._no_names()
+
+    @of_jobs
+    def _no_names(self) -> frozenset[str | None]:
+        """Addresses that tell no process from others."""
+        times = Counter(view.worker for view in self.views.values())
+        return frozenset({None, NO_ADDRESS, *(worker for worker, count in times.items() if count > 1)})
 
     def process_of(self, member_id: str) -> str:
         """How a member's process is known from one record to the next: by its address, else by its member id."""
         worker = self.views[member_id].worker
-        return member_id if worker is None or self.nameless(member_id) else worker
+        return member_id if worker is None or worker in self._no_names() else worker
 
     def subject_of(self, member_id: str) -> Subject:
         """The member as results speak of it: a worker, or where it has no name of its own, a member."""
@@ -208,7 +237,7 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
             held = frozenset((*allocation.connectors, *allocation.tasks))
         elif before is not None and (given if eager else state) is None:
             held = before.holds
-        views[member.member_id] = WorkerView(
+        view = WorkerView(
             member_id=member.member_id,
             worker=worker_of(state.url) if state else before.worker if before else None,
             config_offset=state.config_offset if state else None,
@@ -219,12 +248,14 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
             revoked=frozenset((*given.revoked_connectors, *given.revoked_tasks)) if given else frozenset(),
             readable=state is not None and given is not None,
         )
+        # What is known of an equal view is known of this one.
+        views[member.member_id] = before if before == view else view
     told = {one.member_id: one.assignment for one in body.members if isinstance(one.assignment, ConnectAssignment)}
     if told:
         # All members are told the same; should they not be, the leader's own answer counts.
         first = told.get(body.leader or "") or next(iter(told.values()))
         error, delay_ms, offset = first.error, first.delay_ms, first.config_offset
-    return Observed(
+    observed = Observed(
         generation=body.generation,
         protocol=body.protocol,
         leader=body.leader,
@@ -236,4 +267,17 @@ def observe(body: GroupGeneration, source: Source, at_ms: int, last: "Observed |
         config_offset=offset,
         shortest_ms=departures.shortest_ms(body.members),
         views=views,
+    )
+    if last is not None and _same_jobs(last, observed):
+        observed.__dict__.update((key, known) for key, known in last.__dict__.items() if key in _OF_JOBS)
+    return observed
+
+
+def _same_jobs(last: Observed, now: Observed) -> bool:
+    """Whether the same members stand in the same order, each with the same worker and jobs."""
+    return tuple(last.views) == tuple(now.views) and all(
+        view is before
+        or (view.worker, view.held, view.assigned, view.revoked, view.readable)
+        == (before.worker, before.held, before.assigned, before.revoked, before.readable)
+        for view, before in zip(now.views.values(), last.views.values(), strict=True)
     )

@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, O
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
 from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
+from rebalance_monitor.streaming.core.model.codec import KEPT
 from rebalance_monitor.streaming.core.model.results import Source
 
 
@@ -44,10 +45,10 @@ class ConnectState:
     `polled` stands for the timeline where the group is polled.
     """
 
-    last: Observed | None = None
-    history: ConfigHistory = field(default_factory=ConfigHistory)
+    last: Observed | None = field(default=None, metadata=KEPT)
+    history: ConfigHistory = field(default_factory=ConfigHistory, metadata=KEPT)
     eras: tuple[str, ...] = ()
-    processes: Mapping[str, Process] = field(default_factory=dict)
+    processes: Mapping[str, Process] = field(default_factory=dict, metadata=KEPT)
     unassigned_since_ms: Mapping[str, int] = field(default_factory=dict)
     nobody_may_run: frozenset[str] = frozenset()
     patience_ms: int = 0

@@ -8,6 +8,7 @@ from rebalance_monitor.assignors.consumer.model import NOT_SAID, ConsumerMember
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from rebalance_monitor.streaming.core.model.derived import Derives, derived
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
@@ -22,7 +23,7 @@ KNOWN = (RANGE, ROUNDROBIN, *STICKY_ONES, ROUND_ROBIN_ASSIGNER)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Derives):
     """One answer of a leader.
 
     `given`: partitions by member id. `held`: what each member says to have held, empty under eager assignors without
@@ -77,6 +78,19 @@ class Answer:
         """Whether a member states a rack: then the leader may look at racks."""
         return any(member.rack for member in self.members)
 
+    @property
+    @derived
+    def all_given(self) -> frozenset[TopicPartition]:
+        """Every partition that somebody was given."""
+        return frozenset(partition for share in self.given.values() for partition in share)
+
+    @property
+    @derived
+    def unmoved(self) -> bool:
+        """Whether each member was given just what it says to have held."""
+        return all(self.held[name] == frozenset(share) for name, share in self.given.items())
+
+    @derived
     def claims(self) -> Counter[TopicPartition]:
         """How many members say to have held each partition."""
         return Counter(partition for share in self.held.values() for partition in share)

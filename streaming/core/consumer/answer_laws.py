@@ -12,6 +12,7 @@ from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
 from .answer import RANGE, ROUNDROBIN, STICKY_ONES, Answer, shown, sole_owners
 from .catalogue import (
@@ -66,6 +67,8 @@ def _by_topic(partitions: Iterable[TopicPartition]) -> Mapping[str, list[TopicPa
 
 
 def _two_owners(answer: Answer) -> Iterator[Finding]:
+    if sum(map(len, answer.given.values())) == len(answer.all_given):
+        return
     owners: dict[TopicPartition, list[str]] = defaultdict(list)
     for member, share in answer.given.items():
         # A leader's fault may name a partition twice to one member, which has it once.
@@ -93,7 +96,7 @@ def _unsubscribed(answer: Answer) -> Iterator[Finding]:
 
 
 def _taken_early(answer: Answer) -> Iterator[Finding]:
-    if answer.assignor != COOPERATIVE_STICKY:
+    if answer.assignor != COOPERATIVE_STICKY or answer.unmoved:
         return
     owner = sole_owners(answer.members)
     taken = {
@@ -116,8 +119,9 @@ def _uneven(rule: Rule, answer: Answer) -> Iterator[Finding]:
 
 def _uneven_sticky(answer: Answer) -> Iterator[Finding]:
     """Held back partitions count for nobody: the shares are even only after the next generation."""
-    given = {one for share in answer.given.values() for one in share}
-    held_back = answer.assignor == COOPERATIVE_STICKY and not answer.claims().keys() <= given
+    held_back = (
+        answer.assignor == COOPERATIVE_STICKY and not answer.unmoved and not answer.claims().keys() <= answer.all_given
+    )
     if answer.assignor in STICKY_ONES and not held_back:
         yield from _uneven(UNEVEN_STICKY, answer)
 
@@ -130,6 +134,7 @@ def _uneven_roundrobin(answer: Answer) -> Iterator[Finding]:
         yield from _uneven(UNEVEN_ROUNDROBIN, answer)
 
 
+@derived
 def _numbers(answer: Answer) -> Mapping[str, Mapping[str, list[int]]]:
     """Topic -> subscriber -> the numbers of its partitions, sorted."""
     topics: dict[str, dict[str, list[int]]] = defaultdict(dict)
@@ -198,7 +203,7 @@ def _swapped(answer: Answer) -> Iterator[Finding]:
 
 def _needless_moves(answer: Answer) -> Iterator[Finding]:
     """Equal subscriptions, even shares, and each member reports what the record before gave it."""
-    if answer.assignor not in STICKY_ONES or not answer.equal or answer.racks:
+    if answer.assignor not in STICKY_ONES or not answer.equal or answer.racks or answer.unmoved:
         return
     names = {member.id: member.instance_id or member.id for member in answer.members}
     if {names[one] for one in names} != answer.before.keys():

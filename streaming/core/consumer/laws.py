@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from rebalance_monitor.streaming.core.fold.unreadable_members import unreadable_members
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from .catalogue import CONSUMER_UNDECODABLE, MIXED_CLIENTS, SHORT_SUBSCRIPTION
 from .members import left_out
@@ -28,6 +28,8 @@ class ConsumerLaw:
 
 def _undecodable(_group: str, body: GroupGeneration, here: Evidence) -> Iterator[Finding]:
     """Members that were left out have no share; only Kafka's own assignors write an empty one for them."""
+    if not any(isinstance(blob, BadBlob) for one in body.members for blob in (one.subscription, one.assignment)):
+        return iter(())
     judged = tuple(
         replace(member, subscription=subscription_of(member) or member.subscription)
         for member in body.members

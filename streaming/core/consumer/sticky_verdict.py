@@ -24,7 +24,7 @@ from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
-from . import leaders_release
+from . import answered_before, leaders_release
 from .answer import shown, sole_owners
 from .assignors import KEEPING
 
@@ -130,7 +130,7 @@ def _explained(assignor: str, answer: Shares, reason: Reason) -> Verdict:
 def _answer(assignor: str, members: Sequence[ConsumerMember], topics: TopicRacks, era: StickyEra) -> Shares:
     """The shares as a leader writes them, topic by topic; nothing where Kafka's class fails."""
     try:
-        result = KEEPING[assignor].recompute(members, topics, era=era)
+        result = answered_before.recompute(KEEPING[assignor], members, topics, era)
     except CannotAssign:
         return {}
     writers = leaders_release.writers_by(era)

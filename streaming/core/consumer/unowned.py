@@ -23,6 +23,7 @@ from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.cluster.topics import METADATA_MAX_AGE_MS, TopicHistory
 from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
 from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 from . import topic_views
@@ -137,20 +138,19 @@ def _without_owner(
     """Partitions that nobody has and nobody still owns, how sure it is that they exist, and the patience they need
     beside the time-outs. Only cooperative members go on with what they had: all others gave it up before they joined,
     and report a former assignment."""
-    given = {partition for share in answer.given.values() for partition in share}
-    owned = answer.claims().keys() | given if answer.assignor == COOPERATIVE_STICKY else given
+    given = answer.all_given
+    owned = given if answer.assignor != COOPERATIVE_STICKY or answer.unmoved else answer.claims().keys() | given
     topics = sorted({topic for member in answer.members for topic in member.topics})
     sample = topic_views.current(history, topics, at_ms)
     known = Counter(topic for topic, _ in owned)
-    highest, highest_new = _highest(given), _highest(_new(answer))
     for topic in topics:
         if sample is not None and history.ever(topic):
             count, certainty, more_ms = len(sample.get(topic, ())), Certainty.CERTAIN, METADATA_MAX_AGE_MS
             surely = count
         else:
             certainty = Certainty.LIKELY if answer.assignor in STICKY_ONES else Certainty.CERTAIN
-            count, more_ms = highest.get(topic, -1) + 1, 0
-            surely = highest_new.get(topic, -1) if answer.client_known else 0
+            count, more_ms = _highest_given(answer).get(topic, -1) + 1, 0
+            surely = _highest_new(answer).get(topic, -1) if answer.client_known else 0
             if count - known[topic] > MOST_HOLES:  # any client may write any number
                 continue
         for number in range(count):
@@ -158,10 +158,16 @@ def _without_owner(
                 yield (topic, number), certainty if number < surely else Certainty.POSSIBLE, more_ms
 
 
-def _new(answer: Answer) -> Iterator[TopicPartition]:
-    """The partitions that members were given without having held them: these exist."""
-    for member, share in answer.given.items():
-        yield from (one for one in share if one not in answer.held[member])
+@derived
+def _highest_given(answer: Answer) -> Mapping[str, int]:
+    return _highest(answer.all_given)
+
+
+@derived
+def _highest_new(answer: Answer) -> Mapping[str, int]:
+    """Of the partitions that members were given without having held them: these exist."""
+    shares = answer.given.items()
+    return _highest(one for member, share in shares for one in share if one not in answer.held[member])
 
 
 def _highest(partitions: Iterable[TopicPartition]) -> dict[str, int]:

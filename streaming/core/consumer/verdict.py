@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from . import leaders_release, sticky_verdict, topic_views
+from . import answered_before, leaders_release, sticky_verdict, topic_views
 from .answer import KNOWN
 from .assignors import KEEPING, PLAIN, Assignor
 from .client_library import leaders_library
@@ -239,7 +239,7 @@ def _compared(
     topics: TopicRacks,
     writers: Writers[ConsumerEra],
 ) -> Verdict:
-    answer = assignor.recompute(members, topics, era=writers.era).shares
+    answer = answered_before.recompute(assignor, members, topics, writers.era).shares
     result = {member: writers.written(answer.get(member, ())) for member in observed}
     expected = {member: ExpectedShare(assigned=ConsumerShare(share)) for member, share in result.items()}
     name = assignor.name

@@ -47,6 +47,8 @@ def source_of(row: Row) -> Source:
 def diff_of(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]]) -> dict[str, Change]:
     changes = {}
     for key in sorted({*before, *after}):
+        if before.get(key) == after.get(key):
+            continue
         had, has = set(before.get(key, ())), set(after.get(key, ()))
         if had != has:
             changes[key] = Change(gained=tuple(sorted(has - had)), lost=tuple(sorted(had - has)))

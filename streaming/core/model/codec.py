@@ -22,18 +22,25 @@ for its fields, because a state consists of many small ones:
 import base64
 import json
 import types
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
+from contextlib import suppress
+from dataclasses import MISSING, fields, is_dataclass, replace
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from rebalance_monitor.schemas.frozen import maker
+from rebalance_monitor.streaming.core.model.derived import Derives
 
 T = TypeVar("T")
+KEPT: Mapping[str, str] = MappingProxyType({"codec": "kept"})
+"""Metadata of a field of a value that is written and read in parts: see `loads_in_parts`. It needs a default."""
+MOST_KEPT_BYTES = 16 * 1024 * 1024
+"""How much text of kept parts is remembered with the values that it says."""
 DERIVED: Mapping[str, str] = MappingProxyType({"codec": "derived"})
 """Metadata of a field that is not written: whoever reads the value derives it again. It needs a default."""
 Encode = Callable[[Any], Any]
@@ -68,7 +75,7 @@ def plain_text(plain: Any) -> str:
     try:
         return msgspec.json.encode(plain).decode()
     except (UnicodeEncodeError, OverflowError):  # half a surrogate pair in somebody's text, or more than 64 bits
-        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 
 def loads(cls: type[T], text: str | bytes) -> T:
@@ -79,17 +86,89 @@ def loads(cls: type[T], text: str | bytes) -> T:
         raise CodecError(f"not a {cls.__name__}: {type(why).__name__} {why}") from why
 
 
-def _plain(text: str | bytes) -> Any:
+def _plain(text: str | bytes | msgspec.Raw) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeEncodeError):
-        return json.loads(text)
+        return json.loads(bytes(text) if isinstance(text, msgspec.Raw) else text)
+
+
+def dumps_in_parts(value: object) -> str:
+    """What `dumps` writes. The values of fields that are KEPT are remembered with their text."""
+    kind: Any = type(value)
+    plain = plan_of(kind, STORED).encode(value)
+    for name in _kept_fields(kind):
+        if name in plain:
+            with suppress(UnicodeEncodeError, OverflowError):
+                text = msgspec.json.encode(plain[name])
+                _PARTS.remember((kind, name, text), getattr(value, name))
+                plain[name] = msgspec.Raw(text)
+    return plain_text(plain)
+
+
+def loads_in_parts(cls: type[T], text: str) -> T:
+    """What `loads` reads; a field that is KEPT is the value that was written or read last with the same text, if that
+    is remembered. So such values must never change. Raises CodecError."""
+    try:
+        raws = _SPLIT.decode(text)
+    except (msgspec.MsgspecError, UnicodeEncodeError):
+        return loads(cls, text)
+    kept = {name: bytes(raws.pop(name)) for name in _kept_fields(cast(Any, cls)) if name in raws}
+    known = {name: _PARTS.known((cls, name, part)) for name, part in kept.items()}
+    new = {name: part for name, part in kept.items() if known[name] is None}
+    try:
+        plain = {name: _plain(raw) for name, raw in (raws | new).items()}
+        value = cast(T, plan_of(cast(Any, cls), STORED).decode(plain))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as why:
+        raise CodecError(f"not a {cls.__name__}: {type(why).__name__} {why}") from why
+    for name, part in new.items():
+        _PARTS.remember((cls, name, part), getattr(value, name))
+    return cast(T, replace(cast(Any, value), **{name: part for name, part in known.items() if part is not None}))
+
+
+class _Parts:
+    """Values by what they are part of and their text, those that were used last."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._values: OrderedDict[tuple[Any, str, bytes], Any] = OrderedDict()
+        self._most_bytes, self._bytes = most_bytes, 0
+
+    def known(self, key: tuple[Any, str, bytes]) -> Any:
+        """The value; None if it is not remembered."""
+        if key in self._values:
+            self._values.move_to_end(key)
+        return self._values.get(key)
+
+    def remember(self, key: tuple[Any, str, bytes], value: object) -> None:
+        if key not in self._values:
+            self._bytes += len(key[2])
+        self._values[key] = value
+        while self._bytes > self._most_bytes and self._values:
+            (_, _, text), _ = self._values.popitem(last=False)
+            self._bytes -= len(text)
+
+    def forget(self) -> None:
+        """Every part is read anew."""
+        self._values.clear()
+        self._bytes = 0
+
+
+_PARTS = _Parts(MOST_KEPT_BYTES)
+forget_parts = _PARTS.forget
+_SPLIT = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+@cache
+def _kept_fields(kind: Any) -> tuple[str, ...]:
+    return tuple(one.name for one in fields(kind) if one.metadata == KEPT)
 
 
 def _same(value: Any) -> Any:
     return value
 
 
+TEXT = "text"
+"""Under which a value remembers its text."""
 AS_IT_IS = Plan(_same, _same)
 """What JSON has by itself."""
 
@@ -136,6 +215,24 @@ def _ordered(items: Collection[Any]) -> list[Any]:
 
 
 def _dataclass_plan(kind: Any) -> Plan:
+    write, read = plan = _fields_plan(kind)
+    return Plan(partial(_written_once, write), read) if issubclass(kind, Derives) else plan
+
+
+def _written_once(write: Encode, value: Derives) -> Any:
+    """The text of the value, made once for each value."""
+    known = value.__dict__
+    if TEXT not in known:
+        plain = write(value)
+        try:
+            known[TEXT] = msgspec.Raw(msgspec.json.encode(plain))
+        except (UnicodeEncodeError, OverflowError):
+            return plain
+    return known[TEXT]
+
+
+@cache
+def _fields_plan(kind: Any) -> Plan:
     hints = get_type_hints(kind)
     parts = []
     for one in fields(kind):
@@ -232,7 +329,7 @@ def _union_plan(args: tuple[Any, ...]) -> Plan:
         return Plan(
             lambda value: None if value is None else write(value), lambda raw: None if raw is None else read(raw)
         )
-    plans = {name: plan_of(one, STORED) for name, one in records.items()}
+    plans = {name: _fields_plan(one) for name, one in records.items()}
 
     def encode(value: Any) -> Any:
         if value is None:

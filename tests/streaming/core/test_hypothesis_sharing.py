@@ -16,6 +16,7 @@ from rebalance_monitor.assignors.connect.eras import ERAS, Era
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, Jobs, LeaderMemory
 from rebalance_monitor.streaming.cli.captures import records_of
 from rebalance_monitor.streaming.core.connect import verdict
+from rebalance_monitor.streaming.core.connect.leader import answered_before
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
@@ -50,6 +51,7 @@ def counted_runs(*, each_alone: bool) -> Iterator[list[ConnectRound]]:
     """The rounds the assignor ran; `each_alone`: its answers claim to rest on everything, so none is shared."""
     ran: list[ConnectRound] = []
     assign = incremental.assign
+    answered_before.LAST.clear()  # what other rounds were answered is not asked here
 
     def run(memory: LeaderMemory, round_: ConnectRound, **how: Any) -> tuple[ConnectResult, LeaderMemory]:
         ran.append(round_)

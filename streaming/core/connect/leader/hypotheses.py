@@ -24,6 +24,7 @@ from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis, PackedMinds, pack, unpack
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenGenerations
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, WorkerView
+from rebalance_monitor.streaming.core.model.derived import Derives, derived
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 
@@ -36,7 +37,7 @@ BOUND_EXCEEDED = Reason(
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
+class Process(Derives):
     """A worker process that has led, under the member id it last led with.
 
     `unsure`: it may remember something else than these minds, for some of its rounds were not seen; `uncounted`: nobody
@@ -56,6 +57,7 @@ class Process:
         return cls(member_id, pack(known.hypotheses), known.cut, known.unsure, known.uncounted, known.astray)
 
     @property
+    @derived
     def hypotheses(self) -> tuple[LeaderHypothesis, ...]:
         return unpack(self.minds)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
+from rebalance_monitor.streaming.core.model.derived import recent
 
 ITSELF, TO = "c", ".."
 
@@ -75,7 +76,8 @@ def _unpacked(packed: PackedMemory) -> LeaderMemory:
     return replace(packed.but_for_jobs, previous=previous, previous_revoked=previous_revoked)
 
 
-def by_connector(jobs: Jobs) -> dict[str, str]:
+@recent
+def by_connector(jobs: Jobs) -> Mapping[str, str]:
     """Connector -> what of it is meant, in the order of names."""
     numbers: dict[str, list[int]] = {}
     for name, number in jobs.tasks:
@@ -97,6 +99,7 @@ def _runs(numbers: list[int]) -> list[str]:
     return [str(first) if first == last else f"{first}{TO}{last}" for first, last in runs]
 
 
+@recent
 def jobs_of(packed: Mapping[str, str]) -> Jobs:
     """The jobs that `by_connector` tells of."""
     connectors: list[str] = []

@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 
-from rebalance_monitor.assignors.connect import incremental
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
 from rebalance_monitor.assignors.connect.round import CannotAssign
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
+from rebalance_monitor.streaming.core.connect.leader import answered_before
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.observed import Observed
@@ -108,7 +108,7 @@ def _answers(
                     continue
                 attempt = replace(asked, now_ms=now_ms, last_completed_generation=completed)
                 try:
-                    result, after = incremental.assign(
+                    result, after = answered_before.assign(
                         mind.memory, attempt, max_delay_ms=mind.max_delay_ms, era=mind.era, java_version=java
                     )
                 except CannotAssign:  # this era does not speak the protocol, or Kafka's class throws here

@@ -170,8 +170,7 @@ def revoked_job_lost(scene: Scene) -> Iterator[Finding]:
     A job taken back from a delay candidate waits again if a member left meanwhile: a new window opens for it.
     """
     last = scene.last
-    held = scene.observed.hands()
-    missing = (scene.memory.revoked & scene.surely) - held - scene.observed.revoked()
+    missing = (scene.memory.revoked & scene.surely) - scene.observed.hands() - scene.observed.revoked()
     left = last is not None and bool(last.views.keys() - scene.observed.views.keys())
     if scene.observed.delay_ms and left:
         missing -= scene.memory.taken_back

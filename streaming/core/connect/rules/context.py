@@ -9,6 +9,7 @@ from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, O
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.derived import Derives, derived
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Subject
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
@@ -21,7 +22,7 @@ def _cannot_tell(protocol: str, lists: Mapping[str, frozenset[ConnectorOrTask]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class Scene(Derives):
     """One Connect generation with members, and what came before it.
 
     `last` is the record before it in this life of the group (None: not seen, or it was empty), `gap` the generations
@@ -63,11 +64,13 @@ class Scene:
         return self.settings.max_delay_of(view.worker if view is not None else None)
 
     @property
+    @derived
     def surely(self) -> frozenset[ConnectorOrTask]:
         """Jobs that exist for every leader."""
         return (self.configured or frozenset()) - self.unsure
 
     @property
+    @derived
     def possibly(self) -> frozenset[ConnectorOrTask]:
         """Jobs that may exist for some leader."""
         return (self.configured or frozenset()) | self.unsure
@@ -114,6 +117,12 @@ class RuleCheck:
 
 def applies(law: RuleCheck, scene: Scene) -> bool:
     """Whether every need of the law is met."""
+    return law.needs <= _met(scene)
+
+
+@derived
+def _met(scene: Scene) -> frozenset[Need]:
+    """What is there."""
     met = {
         Need.NO_ERROR: not scene.observed.error,
         Need.CONFIG: scene.configured is not None,
@@ -121,7 +130,7 @@ def applies(law: RuleCheck, scene: Scene) -> bool:
         Need.READABLE: _readable(scene.body),
         Need.JUDGED: scene.grade is not Grade.NOT_JUDGED,
     }
-    return all(met[need] for need in law.needs)
+    return frozenset(need for need, is_there in met.items() if is_there)
 
 
 def _readable(body: GroupGeneration) -> bool:

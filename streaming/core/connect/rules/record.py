@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.core.connect.observed import (
     job_key,
     job_kind,
     job_name,
+    of_jobs,
     subjects_of,
 )
 from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
@@ -75,13 +76,23 @@ def found_since(
     return finding_of(rule, subjects, message, (*before, *scene.evidence), certainty=certainty)
 
 
-def active(observed: Observed) -> dict[ConnectorOrTask, list[str]]:
+@of_jobs
+def active(observed: Observed) -> Mapping[ConnectorOrTask, list[str]]:
     """Member ids per job that they report as theirs, of members that can be read."""
     return by_job((member_id, view.held) for member_id, view in observed.views.items() if view.readable)
 
 
+def _reported_twice(observed: Observed) -> bool:
+    """Whether two members report the same job."""
+    held = [view.held for view in observed.views.values() if view.readable]
+    return sum(map(len, held)) > len(frozenset[ConnectorOrTask]().union(*held))
+
+
 def duplicate_hold(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I1: no job is in two members' hands after the round. A mismatch round revokes nothing and is exempt."""
+    views = scene.observed.views.values()
+    if sum(len(view.holds) for view in views) == len(scene.observed.hands()):
+        return
     holders = scene.observed.holders()
     for job in sorted_jobs(job for job, members in holders.items() if len(members) > 1):
         yield _shared(scene, DUPLICATE_HOLD, job, holders[job], Severity.CRITICAL, "is held by")
@@ -92,6 +103,8 @@ def duplicate_active(scene: Scene) -> Iterator[Finding]:
 
     A report is no run: a worker reports what it was given, whether it has started it or not. Statuses prove runs (K2).
     """
+    if not _reported_twice(scene.observed):
+        return
     holders = active(scene.observed)
     for job in sorted_jobs(job for job, members in holders.items() if len(members) > 1):
         revoked = all(job in scene.observed.views[member_id].revoked for member_id in holders[job])
@@ -115,6 +128,8 @@ def assigned_while_active(scene: Scene) -> Iterator[Finding]:
 
     A member that cannot be read reports nothing: what it had after the record before proves no run.
     """
+    if not any(view.assigned for view in scene.observed.views.values()):
+        return
     holders = active(scene.observed)
     kept = frozenset(job for job, members in holders.items() if _stays(scene, job, members))
     for member_id, view in sorted(scene.observed.views.items()):
@@ -177,6 +192,8 @@ def _without_excuse_before(scene: Scene) -> frozenset[ConnectorOrTask]:
 
 def held_but_deleted(scene: Scene) -> Iterator[Finding]:
     """CONNECT-I5: a job that is no longer configured is never handed out, and taken away by a leader that knew it."""
+    if scene.observed.hands() <= scene.possibly:
+        return
     for member_id, view in sorted(scene.observed.views.items()):
         worker = scene.worker(member_id)
         handed = view.assigned - scene.possibly
@@ -251,13 +268,12 @@ def lopsided(
     if pending or left_lying or len(views) < 2:
         return
     by_design = f"; this is what the leader's algorithm ({' or '.join(scene.eras)}) does" if scene.explained else ""
-    for kind in ("connector", "task"):
-        loads = {
-            observed.subject_of(member_id): sum(
-                job_kind(job) == kind for job in view.holds if jobs is None or job in jobs
-            )
-            for member_id, view in sorted(views.items())
-        }
+    tasks, connectors = dict[Subject, int](), dict[Subject, int]()
+    for member_id, view in sorted(views.items()):
+        counted = view.holds if jobs is None else view.holds & jobs
+        subject, of_connectors = observed.subject_of(member_id), sum(isinstance(job, str) for job in counted)
+        connectors[subject], tasks[subject] = of_connectors, len(counted) - of_connectors
+    for kind, loads in (("connector", connectors), ("task", tasks)):
         most, least = max(loads, key=lambda one: loads[one]), min(loads, key=lambda one: loads[one])
         if loads[most] - loads[least] > 1:
             yield finding_of(

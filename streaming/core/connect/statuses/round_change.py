@@ -1,15 +1,23 @@
 """What a judged record leaves for the timeline: changes against the record before, so that a burst stays small."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap
-from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask, Observed, WorkerView, job_key
+from rebalance_monitor.streaming.core.connect.observed import (
+    EAGER,
+    ConnectorOrTask,
+    Observed,
+    WorkerView,
+    job_key,
+)
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
+from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
 
@@ -69,13 +77,17 @@ def keys(jobs: Iterable[ConnectorOrTask]) -> tuple[JobKey, ...]:
     return tuple(sorted(map(job_key, jobs)))
 
 
-def seats(observed: Observed | None) -> dict[str, WorkerView]:
+def seats(observed: Observed | None) -> Mapping[str, WorkerView]:
     """Members by worker. Members that state the same worker stay apart, under names no status can carry."""
-    if observed is None:
-        return {}
+    return {} if observed is None else _seats(observed)
+
+
+@derived
+def _seats(observed: Observed) -> Mapping[str, WorkerView]:
     names = [view.worker or member_id for member_id, view in observed.views.items()]
+    times = Counter(names)
     return {
-        name if names.count(name) == 1 else f"{name} {member_id}": view
+        name if times[name] == 1 else f"{name} {member_id}": view
         for name, (member_id, view) in zip(names, observed.views.items(), strict=True)
     }
 

@@ -6,23 +6,23 @@ from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.leader import MakeAssignor
 from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSettings
-from tests.streaming.core.rules.builders import GROUP
 
 Replicas = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One sub-topology with one source topic."""
+    """One sub-topology of an application with one source topic."""
 
     number: int
     topic: str
     tasks: int
     stateful: bool = False
+    application: str = "g"
 
     @property
     def changelog(self) -> str:
-        return f"{GROUP}-store{self.number}-changelog"
+        return f"{self.application}-store{self.number}-changelog"
 
     @property
     def logs(self) -> tuple[str, ...]:
