@@ -1,7 +1,10 @@
 """`run`: the streaming job with its store, its metrics endpoint and whatever tells people, until a signal."""
 
 import logging
+import os
 from contextlib import ExitStack
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.settings import lacking
@@ -12,6 +15,10 @@ from .exit_codes import DONE, InputError
 from .json_lines import log_to_stderr
 from .opening import database_dsn, need, settings_from, source
 from .version import package_version
+
+if TYPE_CHECKING:
+    from rebalance_monitor.streaming.store.maintenance import Windows
+    from rebalance_monitor.streaming.store.postgres import PostgresStore
 
 
 def run(config: str | None, fold: FoldGroup | None = None) -> int:
@@ -43,20 +50,12 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     from rebalance_monitor.streaming.store.gaps import GapWatch
     from rebalance_monitor.streaming.store.known_ends import EndsKeeper
     from rebalance_monitor.streaming.store.maintenance import Windows
-    from rebalance_monitor.streaming.store.postgres import PostgresStore
     from . import telling
     from .auditing import AuditProcess, installed
     from .page_process import PageProcess
 
     windows = Windows(one.core() for one in settings.maintenance)
-    store = PostgresStore(
-        dsn,
-        connect_timeout_ms=settings.database.connect_timeout_ms,
-        undecodable_kept=settings.database.undecodable_kept,
-        notify=telling.tells(settings),
-        version=package_version(),
-        windows=windows,
-    )
+    store = _store(settings, dsn, windows)
     ending.callback(store.close)
     store.migrate()
     exporter = Exporter(
@@ -70,7 +69,6 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         windows=windows,
         cluster_label=settings.metrics.cluster_label,
     )
-    store.on_refused(exporter.refused)
     ending.callback(exporter.stop)
     exporter.start()
     exporter.gaps(store.known_gaps(settings.gap.shown_for_s()))
@@ -105,4 +103,29 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         notifying.start(epoch)
         ends.start(epoch)
 
-    run_job(settings, store, exporter, ends, claimed, fold)
+    of_tasks = partial(store_of_tasks, None if config is None else os.path.abspath(config))
+    run_job(settings, store, exporter, ends, claimed, partial(exporter.restore, store), of_tasks, fold)
+
+
+def _store(settings: Settings, dsn: str, windows: "Windows") -> "PostgresStore":
+    from rebalance_monitor.streaming.store.postgres import PostgresStore
+    from . import telling
+
+    return PostgresStore(
+        dsn,
+        connect_timeout_ms=settings.database.connect_timeout_ms,
+        undecodable_kept=settings.database.undecodable_kept,
+        notify=telling.tells(settings),
+        version=package_version(),
+        windows=windows,
+    )
+
+
+@cache
+def store_of_tasks(config: str | None) -> "PostgresStore":
+    """The store of a process that folds for the job, opened once. It reads the configuration itself, so no password is
+    sent to it."""
+    from rebalance_monitor.streaming.store.maintenance import Windows
+
+    settings = settings_from(config)
+    return _store(settings, database_dsn(settings, config), Windows(one.core() for one in settings.maintenance))

@@ -177,4 +177,3 @@ class SparkSection(Section):
     trigger_ms: Milliseconds = 100
     checkpoint_dir: str | None = None
     java_home: str | None = None
-    distributed_rows: Annotated[int, Field(gt=0)] = 20_000

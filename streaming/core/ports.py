@@ -25,16 +25,29 @@ class PartitionKey(NamedTuple):
 
 
 class Range(NamedTuple):
-    """Offsets of one partition that a batch covers: start inclusive, end exclusive."""
+    """Offsets of one partition that a bundle covers: start inclusive, end exclusive. `hole`: the offset behind the
+    newest hole up to the end; `markers`: the partition has markers of transactions."""
 
     start: int
     end: int
+    hole: int | None = None
+    markers: bool = False
+
+
+class Position(NamedTuple):
+    """What is stored of a partition: the next offset to read, and `hole` and `markers` as `Range` has them."""
+
+    next_offset: int
+    hole: int | None = None
+    markers: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredState:
-    """A group's state after a batch: bytes of one version, and when its next timer is due (None: never). `home`: the
-    partition of the group's records, `topic-number`.
+    """A group's state after a bundle: bytes of one version, and when its next timer is due (None: never). `home`: the
+    partition of the group's records, `topic-number`; `has_topics`: it has topics beside the coordinator's log.
+
+    `revision` counts how often the state was written. Committed: the one that was loaded, 0 where there was none.
 
     Rows of waiting records are stored by position. Loaded: the first ones. Committed: those to be written; `waits` is
     the range of positions that are to be there then (start, end), None where there were none and are none.
@@ -44,6 +57,8 @@ class StoredState:
     state: bytes
     due_ms: int | None
     home: str | None = None
+    has_topics: bool = False
+    revision: int = 0
     waiting: Mapping[int, bytes] = field(default_factory=dict)
     waits: tuple[int, int] | None = None
 
@@ -73,7 +88,7 @@ class KeptState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """Everything one batch wants to make true, in one transaction."""
+    """Everything one bundle wants to make true, in one transaction."""
 
     batch_id: int
     writer_epoch: int
@@ -84,8 +99,16 @@ class Commit:
     kept: Sequence[KeptState] = field(default_factory=tuple)
     # Records of groups that are only counted, by (cluster, group, kind).
     other_groups: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
-    # Samples that this batch was the first to use.
+    # Samples that no batch before has used.
     topics: StoredTopics | None = None
+
+
+class RefusedRow(NamedTuple):
+    """A row that the store refused: its table, the values of its key, and the kind of the error."""
+
+    table: str
+    key: tuple[str, ...]
+    why: str
 
 
 class OutOfStep(Exception):
@@ -93,7 +116,7 @@ class OutOfStep(Exception):
 
     def __init__(self, partition: PartitionKey, expected: int, got: int, why: str = "") -> None:
         """`why`: what the cluster answered instead of the records; "" where the batch is just out of step."""
-        super().__init__(partition, expected, got)
+        super().__init__(partition, expected, got, why)
         self.partition, self.expected, self.got, self.why = partition, expected, got, why
 
     def __str__(self) -> str:
@@ -101,6 +124,21 @@ class OutOfStep(Exception):
         if self.why:
             return f"{place} can't be read ({self.why})"
         return f"{place}: batch starts at {self.got}, stored position is {self.expected}"
+
+
+class AlreadyThere(Exception):
+    """All that the bundle covers is stored: an attempt before this one has committed it."""
+
+
+class Overtaken(Exception):
+    """Another bundle has written the state of one of these groups since it was loaded."""
+
+
+def already_there(ranges: Mapping[PartitionKey, Range], stored: Mapping[PartitionKey, int]) -> bool:
+    """Whether the stored positions are the ends of these ranges, and were moved there: not all of them are empty."""
+    return all(stored.get(key) == covered.end for key, covered in ranges.items()) and any(
+        covered.start < covered.end for covered in ranges.values()
+    )
 
 
 class Deposed(Exception):
@@ -118,6 +156,10 @@ class Store(Protocol):
         """Next offset to read, for each partition ever committed; those that moved last come last."""
         ...
 
+    def at(self, keys: Collection[PartitionKey]) -> Mapping[PartitionKey, Position]:
+        """What is stored of these partitions, where something is."""
+        ...
+
     def load(self, keys: Collection[GroupKey]) -> Mapping[GroupKey, StoredState]:
         """States of these groups, where stored, each with the first two rows of waiting records."""
         ...
@@ -129,6 +171,10 @@ class Store(Protocol):
 
     def at_home(self, cluster: str, home: str) -> Sequence[GroupKey]:
         """Groups whose records lie in this partition (`topic-number`), and those of which nobody knows where."""
+        ...
+
+    def with_topics(self, cluster: str) -> Mapping[str, str | None]:
+        """Groups of a cluster that have topics of their own, each with its home, where that is known."""
         ...
 
     def topic_samples(self, cluster_id: str) -> Mapping[str, str]:
@@ -155,6 +201,7 @@ class Store(Protocol):
         """When the next timer of the cluster is due."""
         ...
 
-    def commit(self, commit: Commit) -> None:
-        """Check epoch and positions, write everything, advance the positions. Raises OutOfStep or Deposed."""
+    def commit(self, commit: Commit) -> Sequence[RefusedRow]:
+        """Check epoch, positions and revisions, write everything, advance the positions; what could not be written.
+        Raises OutOfStep, AlreadyThere, Overtaken or Deposed."""
         ...

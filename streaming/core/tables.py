@@ -302,6 +302,8 @@ POSITIONS = PublishedTable(
         Column("partition", "int4", WRITER, "The partition."),
         Column("topic", "text", WRITER, "The topic's name."),
         Column("next_offset", "int8", WRITER, "The next offset to read."),
+        Column("hole", "int8?", WRITER, "The offset behind the newest hole: records that were gone before it."),
+        Column("markers", "bool", WRITER, "It has markers of transactions, whose offsets no record has."),
         BATCH,
         Column("updated_at", "timestamptz", DATABASE, "When it moved last."),
     ),

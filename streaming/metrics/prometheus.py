@@ -14,13 +14,14 @@ from prometheus_client.exposition import generate_latest
 
 from rebalance_monitor.streaming.core import metrics, polling_metrics
 from rebalance_monitor.streaming.core.model.messages import counted
-from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result, Standing
+from rebalance_monitor.streaming.core.model.results import Incident, Result, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.streams.words import TaskCounts
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.stored import LastGeneration
+from .batch_view import BatchView
 from .endpoint import Endpoint
 from .families import Families
 from .incident_series import ZERO_FOR_S
@@ -38,7 +39,7 @@ class BatchResults(Protocol):
     @property
     def seconds(self) -> float: ...
     @property
-    def results(self) -> Sequence[Result]: ...
+    def view(self) -> BatchView: ...
     @property
     def kinds(self) -> Mapping[tuple[str, str], int]: ...
     @property
@@ -47,6 +48,8 @@ class BatchResults(Protocol):
     def other_groups(self) -> Mapping[tuple[str, str, str], int]: ...
     @property
     def fold_errors(self) -> Mapping[str, int]: ...
+    @property
+    def refused(self) -> Sequence[str]: ...
 
 
 class Status(Protocol):
@@ -165,18 +168,20 @@ class Exporter:
         now_s = self._now_s()
         with self._lock:
             self._committed_s = now_s
-            self._series.observe(report.results)
+            self._series.show(report.view)
             self._series.others(report.other_groups)
             for (topic, kind), count in report.kinds.items():
                 self._families.counter(metrics.RECORDS, report.cluster, topic, kind).inc(count)
             for error, count in report.fold_errors.items():
                 self._families.counter(metrics.FOLD_ERRORS, report.cluster, error).inc(count)
+            for table in report.refused:
+                self._families.counter(metrics.REFUSED_ROWS, report.cluster, table).inc()
             for topic, count in report.unknown_tags.items():
                 self._families.counter(metrics.UNKNOWN_TAGGED_FIELDS, report.cluster, topic).inc(count)
             self._families.gauge(metrics.HEARTBEAT, report.cluster).set(now_s)
-            for result in report.results:
-                if isinstance(result, Generation) and result.verdict.pending_until_ms is None and not result.historic:
-                    judged_after_s = max(0.0, now_s - result.at_ms / 1000)
+            for judged in report.view.judged:
+                if not judged.historic:
+                    judged_after_s = max(0.0, now_s - judged.at_ms / 1000)
                     self._families.histogram(metrics.JUDGED_AFTER, report.cluster).observe(judged_after_s)
             if report.rows:
                 self._families.histogram(metrics.BATCH_SECONDS, report.cluster).observe(report.seconds)
@@ -274,10 +279,6 @@ class Exporter:
     def notified(self, outcome: str) -> None:
         """A push ended: `sent`, `failed` or `refused`."""
         self._families.counter(metrics.NOTIFICATIONS, self._cluster, outcome).inc()
-
-    def refused(self, table: str) -> None:
-        """PostgreSQL refused a row of this table."""
-        self._families.counter(metrics.REFUSED_ROWS, self._cluster, table).inc()
 
     def outbox_pending(self, count: int) -> None:
         """So many notifications wait."""

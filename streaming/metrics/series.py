@@ -3,29 +3,14 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import assert_never
 
 from rebalance_monitor.streaming.core import connect_metrics, metrics
 from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, notifications
-from rebalance_monitor.streaming.core.model.published import as_object
-from rebalance_monitor.streaming.core.model.results import (
-    Aftermath,
-    GapRecord,
-    Generation,
-    GroupProgress,
-    Incident,
-    JobState,
-    Part,
-    Result,
-    Standing,
-    UndecodableRecord,
-)
+from rebalance_monitor.streaming.core.model.results import Incident, JobState, Result, Standing, UndecodableRecord
 from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
-from rebalance_monitor.streaming.core.streams.words import counted_tasks
-from rebalance_monitor.streaming.store.loads import loads_of
 from rebalance_monitor.streaming.store.maintenance import Windows
-from rebalance_monitor.streaming.store.stored import LastGeneration
 from rebalance_monitor.streaming.store.text import name
+from .batch_view import BatchView, Judged, view_of
 from .families import Families, GroupLabels
 from .group_series import Groups
 from .incident_series import Incidents
@@ -64,61 +49,40 @@ class Series:
         self._causes: set[str] = set()
 
     def observe(self, results: Sequence[Result]) -> None:
-        """One batch's results. A record that several groups tell of counts once."""
+        """One batch's results."""
+        self.show(view_of(results))
+
+    def show(self, view: BatchView) -> None:
+        """One batch. A record that several groups tell of counts once."""
         undecodable: dict[object, UndecodableRecord] = {}
-        generations = [one for one in results if isinstance(one, Generation)]
-        newest = {(one.cluster, one.group): one.source for one in sorted(generations, key=_place)}
-        for result in results:
+        for newest in view.newest:
+            self.groups.latest(*newest)
+        for judged in view.judged:
+            self._counted(judged)
+        for result in view.others:
             match result:
-                case Generation():
-                    if newest[result.cluster, result.group] == result.source:
-                        self._latest(result)
-                    self._counted(result)
-                case Aftermath():
-                    pass  # it adds nothing that is counted
                 case Standing():
                     self.groups.stands(result)
                 case JobState():
                     self.groups.job(result)
-                case GroupProgress():
-                    pass  # a page's matter: a series for each member of each group is too many
-                case Incident() | Part():
-                    pass  # a batch's incidents are looked at together
                 case UndecodableRecord():
                     undecodable[result.cluster, result.source] = result
-                case GapRecord():
-                    pass  # counted in the database, which is read every few seconds: here it would count twice
                 case _:
-                    assert_never(result)
-        self._transitions(one for one in results if isinstance(one, Incident))
+                    # Incidents are looked at together. Gaps are counted in the database, which is read every few
+                    # seconds: here they would count twice.
+                    pass
+        self._transitions(one for one in view.others if isinstance(one, Incident))
         for record in undecodable.values():
             self._families.counter(
                 metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))
             ).inc()
 
-    def _latest(self, generation: Generation) -> None:
-        """A gauge shows the newest generation alone: what a batch says of those before it was never to be seen."""
-        connect, judged = generation.protocol_type == "connect", generation.verdict.pending_until_ms is None
-        self.groups.latest(
-            LastGeneration(
-                generation.incarnation, generation.source.offset, generation.cluster, generation.group,
-                generation.generation, len(generation.members), generation.at_ms,
-                len(generation.connect.unassigned) if judged else None, generation.connect.delay_ms, connect,
-            ),
-            loads_of(generation) if connect else None,
-            None if generation.streams is None else counted_tasks(as_object(generation.streams)),
-        )  # fmt: skip
-
-    def _counted(self, generation: Generation) -> None:
-        if generation.verdict.pending_until_ms is None:
-            group = self.groups.label(generation.cluster, generation.group)
-            self._families.counter(metrics.GENERATIONS, generation.cluster, group, generation.verdict.grade.value).inc()
-            cause = self._cause(generation.cause[0].kind if generation.cause else "unknown")
-            self._families.counter(metrics.REBALANCES, generation.cluster, group, cause).inc()
-            for cause, idle_ms in generation.connect.idle_ms.items():
-                self._families.counter(connect_metrics.IDLE_TASK_SECONDS, generation.cluster, group, cause).inc(
-                    idle_ms / 1000
-                )
+    def _counted(self, judged: Judged) -> None:
+        group = self.groups.label(judged.cluster, judged.group)
+        self._families.counter(metrics.GENERATIONS, judged.cluster, group, judged.grade).inc()
+        self._families.counter(metrics.REBALANCES, judged.cluster, group, self._cause(judged.cause)).inc()
+        for cause, idle_ms in judged.idle_ms.items():
+            self._families.counter(connect_metrics.IDLE_TASK_SECONDS, judged.cluster, group, cause).inc(idle_ms / 1000)
 
     def _transitions(self, some: Iterable[Incident]) -> None:
         """The transitions of one batch: what people are notified of, and each counted."""
@@ -182,8 +146,3 @@ class Series:
             return "other"
         self._reasons.add(reason)
         return reason
-
-
-def _place(generation: Generation) -> tuple[int, int]:
-    """Which of a group's generations is the newest, as `LastGeneration` says it."""
-    return generation.incarnation, generation.source.offset

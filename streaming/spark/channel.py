@@ -14,10 +14,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """What the reader must know. `topics` = name -> kind, beside those in its options; `revision` counts changes."""
+    """What the reader must know. `topics` = name -> kind, beside those in its options; `revision` counts changes.
+    `groups` = group -> its home (empty while nobody knows it) and its topics: all of them are read in one bundle."""
 
     due_ms: int | None = None
     topics: dict[str, str] = field(default_factory=dict)
+    groups: dict[str, list[str]] = field(default_factory=dict)
     bytes_per_record: float = 0.0
     revision: int = 0
 

@@ -12,6 +12,10 @@ class CannotRun(Exception):
     """The job can't start or go on; one sentence with what, where and what to do."""
 
 
+class BundleFailed(Exception):
+    """A task failed in a way that nobody foresaw; the text says how."""
+
+
 class BatchFailed(Exception):
     """Tells Spark that the batch function failed; why is kept on this side."""
 

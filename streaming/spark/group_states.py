@@ -1,7 +1,7 @@
-"""The stored states of the groups of one batch: read before the fold, and what of them is to be written after it."""
+"""The stored states of the groups of one bundle: read before the fold, and what of them is to be written after it."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.fold.fold import STATE_VERSION, FoldOutcome
@@ -21,9 +21,16 @@ GONE = b""
 class StoredGroups:
     """What is stored of these groups, and their `tasks`: the state of each with its rows."""
 
-    def __init__(self, store: Store, settings: ClusterSettings, rows: Mapping[str, Sequence[RawRow]]) -> None:
-        self._store, self._cluster = store, settings.name
-        keys = {group: GroupKey(settings.name, group) for group in rows}
+    def __init__(
+        self,
+        store: Store,
+        settings: ClusterSettings,
+        rows: Mapping[str, Sequence[RawRow]],
+        topic_groups: Collection[str] = (),
+    ) -> None:
+        """`topic_groups`: groups that have topics of their own. What is of no group leaves no state."""
+        self._store, self._cluster, self._topic_groups = store, settings.name, topic_groups
+        keys = {group: GroupKey(settings.name, group) for group in rows if group}
         stored = store.load(list(keys.values())) if keys else {}
         self._stored = {group: stored[key] for group, key in keys.items() if key in stored}
         self.tasks = tuple(
@@ -51,14 +58,17 @@ class StoredGroups:
         changed = {}
         for group, outcome in outcomes.items():
             before, read = self._before[group], self._read.get(group, {})
-            if before is not None and before.lines == outcome.state.lines:
+            if not group or (before is not None and before.lines == outcome.state.lines):
                 continue
+            stored = self._stored.get(group)
             new = {at: row for at, row in outcome.state.waiting.items() if read.get(at) != row}
             changed[GroupKey(self._cluster, group)] = StoredState(
                 version=STATE_VERSION,
                 state=outcome.state.lines,
                 due_ms=outcome.due_ms,
                 home=outcome.home,
+                has_topics=group in self._topic_groups,
+                revision=0 if stored is None else stored.revision,
                 waiting=new,
                 waits=outcome.waits if new or read else None,
             )

@@ -5,35 +5,38 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.ports import Deposed, OutOfStep, Store
+from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.pollers import Pollers, polled
-from rebalance_monitor.streaming.polling.states import Watched
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport, kind_names
+from rebalance_monitor.streaming.spark.bundle import Orders, Summary
 from rebalance_monitor.streaming.spark.channel import Channel, ReaderStatus
 from rebalance_monitor.streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
 from rebalance_monitor.streaming.spark.first_answer import FIRST_PAUSE_S, LONGEST_PAUSE_S, cluster_id
-from rebalance_monitor.streaming.spark.folding import FoldHere, SpreadFold
+from rebalance_monitor.streaming.spark.folding import FoldHere
 from rebalance_monitor.streaming.spark.java import NoJava
 from rebalance_monitor.streaming.spark.learning import Askers
+from rebalance_monitor.streaming.spark.observing import KnownEnds, Observer
 from rebalance_monitor.streaming.spark.offsets import COORDINATORS_LOG
 from rebalance_monitor.streaming.spark.scratch import full, scratch_folder
 from rebalance_monitor.streaming.spark.session import jvm_ended, stop_session
 from rebalance_monitor.streaming.spark.source import FORMAT, KafkaSource, SourceOptions
 from rebalance_monitor.streaming.spark.stopping import Stop, end_at_once, start_session_aside
+from rebalance_monitor.streaming.spark.tasks import OpenStore, SparkTasks
 from rebalance_monitor.streaming.spark.watchdog import READER, TASK, Hangs, Watchdog
 
 if TYPE_CHECKING:
@@ -42,41 +45,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rebalance_monitor.job")
 
+T = TypeVar("T")
+
 WATCH_EVERY_S = 0.25
 STATUS_EVERY_S = 1.0
 PROGRESS_EVERY_S = 5.0
-
-
-class Observer(Watched, Protocol):
-    """Who wants to know how the job goes. Called from several threads; must not block for long."""
-
-    def batch(self, report: BatchReport) -> None:
-        """A batch was committed."""
-        ...
-
-    def reader(self, cluster: str, status: ReaderStatus) -> None:
-        """What the reader sees of the cluster, about once a second."""
-        ...
-
-    def trouble(self, cluster: str, problem: str | None) -> None:
-        """Why the query is not running now; None when it runs again."""
-        ...
-
-    def part(self, name: str, problem: str | None) -> None:
-        """Why a process of the job fails now and is started again; None when it works."""
-        ...
-
-
-class KnownEnds(Protocol):
-    """What was known of partitions and not read, kept for the job after this one. Keys: texts of `SourcePartition`."""
-
-    def stored(self, cluster_id: str) -> dict[str, tuple[int, int]]:
-        """What the job before this one knew last: first offset and last known end of each partition."""
-        ...
-
-    def note(self, cluster_id: str, ends: Mapping[str, tuple[int, int]]) -> None:
-        """What the reader says now; returns at once."""
-        ...
 
 
 def log_event(event: str, **fields: Any) -> None:
@@ -98,10 +71,14 @@ class Job:
         ends: KnownEnds,
         scratch: Path,
         claimed: Callable[[int], None],
+        restore: Callable[[], None],
+        of_tasks: OpenStore,
         fold: FoldGroup = fold_group,
         pollers: Pollers | None = None,
     ) -> None:
+        self._restore, self._untold = restore, False
         self._claimed, self._fold, self._pollers = claimed, fold, pollers or Pollers()
+        self._tasks = SparkTasks(spark, of_tasks, fold, scratch)
         self._spark, self._settings, self._section = spark, settings, section
         self._store, self._observer, self._ends, self._scratch = store, observer, ends, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
@@ -156,6 +133,9 @@ class Job:
         checkpoint: Path | None = None
         query: StreamingQuery | None = None
         try:
+            if self._untold:
+                self._restore()
+                self._untold = False
             self._remember_unread()
             self._channel.forget()
             checkpoint = Path(tempfile.mkdtemp(prefix="checkpoint-", dir=self._scratch))
@@ -197,19 +177,21 @@ class Job:
             on_results=self._report,
             publish=self._channel.publish,
             here=FoldHere(self._fold),
-            spread=(SpreadFold(self._spark, self._fold), self._settings.spark.distributed_rows),
             askers=Askers(asked.topics, asked.states, asked.groups, asked.progress, polling.progress_groups),
         )
+
+        # What is polled is of all partitions, so it is folded with what was read, in this process.
+        polling_groups = asked.groups is not None
 
         def on_batch(frame: Any, batch_id: int) -> None:
             try:
                 # One action, once: each use of the frame would read the range again.
-                self._watchdog.reading(time.monotonic())
-                table = frame.toArrow()
-                self._watchdog.reading(None)
-                function(table, batch_id)
+                if polling_groups:
+                    function(self._watched(lambda: frame.toArrow()), batch_id)
+                else:
+                    function.spread(frame, batch_id, self._spread)
             except BaseException as why:
-                self._watchdog.reading(None)
+                self._untold |= isinstance(why, AlreadyThere)
                 self._failure = why
                 # Spark searches the text of this error with an expression that overflows Java's stack on a long one,
                 # such as the trace of a call that `query.stop()` interrupted.
@@ -226,6 +208,20 @@ class Job:
             .trigger(processingTime=f"{self._settings.spark.trigger_ms} milliseconds")
             .start()
         )
+
+    def _spread(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[Summary | Exception]:
+        return self._watched(lambda: self._tasks(frame, orders, knowledge))
+
+    def _watched(self, action: Callable[[], T]) -> T:
+        """What runs in Spark's tasks, while the watchdog looks at them."""
+        self._watchdog.reading(time.monotonic())
+        untold, self._untold = self._untold, True  # a task may have committed, although nobody hears of it
+        try:
+            done = action()
+        finally:
+            self._watchdog.reading(None)
+        self._untold = untold
+        return done
 
     def _options(self, function: BatchFunction) -> SourceOptions:
         source = self._settings.source
@@ -251,6 +247,7 @@ class Job:
             poll_max_ms=source.poll_max_ms,
             read_timeout_ms=source.read_timeout_ms,
             max_lag_s=self._settings.ready.max_lag_s,
+            tasks=1 if polled else self._spark.sparkContext.defaultParallelism,
             client=self._section.librdkafka(),
         )
 
@@ -264,12 +261,12 @@ class Job:
             records=report.records,
             rows=report.rows,
             groups=report.groups,
-            results=len(report.results),
+            results=report.results,
             tick_ms=report.tick_ms,
-            spread=report.spread,
+            bundles=report.bundles,
             ms=round(report.seconds * 1000),
         )
-        for result in report.results:
+        for result in report.view.others:
             if isinstance(result, GapRecord):
                 log.warning("gap", extra={"fields": as_object(result)})
         self._observer.batch(report)
@@ -350,12 +347,16 @@ def run_job(
     observer: Observer,
     ends: KnownEnds,
     claimed: Callable[[int], None],
+    restore: Callable[[], None],
+    of_tasks: OpenStore,
     fold: FoldGroup = fold_group,
 ) -> None:
     """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun;
     ValueError where another number of clusters is configured (`streaming.config.settings` refuses that first).
 
-    `claimed` is called with the writer epoch as soon as this job has it, before the first batch.
+    `claimed` is called with the writer epoch as soon as this job has it, before the first batch. `restore` tells the
+    observer again what is stored, where something may be that it was not told of. `of_tasks` opens the store of a
+    process that folds.
 
     A signal before the session's start ends it when the question under way is over, a few seconds later; a second one
     at once.
@@ -381,7 +382,10 @@ def run_job(
             return log_event("stopped", cluster=section.name)
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
         try:
-            Job(spark, settings, section, id_, store, observer, ends, scratch, claimed, fold, pollers).run(stop)
+            job = Job(
+                spark, settings, section, id_, store, observer, ends, scratch, claimed, restore, of_tasks, fold, pollers
+            )
+            job.run(stop)
         finally:
             stop_session(spark)
         log_event("stopped", cluster=section.name)

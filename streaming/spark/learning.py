@@ -9,7 +9,7 @@ Which groups rebalance and how far they have come is not stored: a job that begi
 """
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -19,10 +19,10 @@ from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Kn
 from rebalance_monitor.streaming.core.cluster.progress import ProgressSample
 from rebalance_monitor.streaming.core.cluster.stored import StoredTopics, UnreadableTopics, changed, history_from
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicSample
-from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved, read
 from rebalance_monitor.streaming.core.model.codec import CodecError
 from rebalance_monitor.streaming.core.model.records import POLLED, Tick
+from rebalance_monitor.streaming.core.model.results import Result
 from rebalance_monitor.streaming.core.ports import Store, StoredState
 from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll
 from rebalance_monitor.streaming.polling.seen_groups import SeenGroups
@@ -197,16 +197,16 @@ class Learning:
         """What a batch with this knowledge commits of it."""
         return changed(self._cluster_id, self._committed.topics, knowledge.topics)
 
-    def committed(self, knowledge: Knowledge, outcomes: Mapping[str, FoldOutcome]) -> None:
-        """The batch is over: which groups wait for a sample now."""
+    def committed(self, knowledge: Knowledge, samples: Mapping[str, int | None], results: Iterable[Result]) -> None:
+        """The batch is over. `samples`: of each group that was folded, from when on it waits for a sample now."""
         self._committed, self._seen = knowledge, self._seen_next
         if self._watching is not None:
-            self._watching.saw(result for outcome in outcomes.values() for result in outcome.results)
-        for group, outcome in outcomes.items():
+            self._watching.saw(results)
+        for group, from_ms in samples.items():
             self._from_ms.pop(group, None)
-            if outcome.sample_from_ms is not None and self._samples is not None:
-                self._from_ms[group] = outcome.sample_from_ms
-                self._samples.want(outcome.sample_from_ms)
+            if from_ms is not None and self._samples is not None:
+                self._from_ms[group] = from_ms
+                self._samples.want(from_ms)
 
     def due_ms(self) -> list[int]:
         """When samples that are waited for are there, and the next answer about groups."""

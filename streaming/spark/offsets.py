@@ -11,9 +11,12 @@ A re-created topic has another id, so its partitions are new keys that start at 
 the topic before and not read is given up first, in a step of its own: it becomes a gap.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from rebalance_monitor.streaming.core.reading.coordinators import home_partition
 
 COORDINATORS_LOG = "offsets"
 """What the coordinator's log holds, beside the kinds of topics that lifecycles read (`REGISTRY.topic_kinds`)."""
@@ -205,17 +208,69 @@ def spans(start: Offset, end: Offset) -> list[Span]:
     return found
 
 
-def bundles(todo: Sequence[Span], at_most: int) -> list[list[Span]]:
-    """Spans in groups of about equal size, one group per task; a single one when little is to be read."""
-    total = sum(span.end - span.start for span in todo)
-    count = 1 if total <= SMALL_RANGE_RECORDS else min(at_most, len(todo))
-    groups: list[list[Span]] = [[] for _ in range(count)]
+def with_homes(groups: Mapping[str, Sequence[str]], log: str, partitions: int) -> dict[str, tuple[str, ...]]:
+    """The groups, each with its home: where that is not known (empty), the one where a broker puts its records.
+    `partitions`: how many the topic `log` has."""
+    return {
+        group: (home or f"{log}-{home_partition(group, partitions)}", *topics)
+        for group, (home, *topics) in groups.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class BundleOf:
+    """What one task reads: spans, and the groups with topics of their own whose partitions are among them."""
+
+    spans: tuple[Span, ...] = ()
+    groups: tuple[str, ...] = ()
+
+
+def bundles(
+    todo: Sequence[Span], at_most: int, groups: Mapping[str, Sequence[str]] = MappingProxyType({})
+) -> list[BundleOf]:
+    """Spans in bundles of about equal size; a single one when little is to be read.
+
+    `groups`: groups with topics of their own, each with its home (`topic-number`) and its topics. What concerns one of
+    them is never parted: its home and all partitions of its topics are in one bundle.
+    """
+    if not todo:
+        return []
+    total, parts = _size(todo), _together(todo, groups)
+    count = 1 if total <= SMALL_RANGE_RECORDS else min(at_most, len(parts))
+    made: list[tuple[list[Span], list[str]]] = [([], []) for _ in range(count)]
     sizes = [0] * count
-    for span in sorted(todo, key=lambda s: (s.start - s.end, s.key)):
+    for spans_, names in sorted(parts, key=lambda part: (-_size(part[0]), part[0][0].key)):
         smallest = sizes.index(min(sizes))
-        groups[smallest].append(span)
-        sizes[smallest] += span.end - span.start
-    return groups
+        made[smallest][0].extend(spans_)
+        made[smallest][1].extend(names)
+        sizes[smallest] += _size(spans_)
+    return [BundleOf(tuple(spans_), tuple(names)) for spans_, names in made]
+
+
+def _size(some: Iterable[Span]) -> int:
+    return sum(span.end - span.start for span in some)
+
+
+def _together(todo: Sequence[Span], groups: Mapping[str, Sequence[str]]) -> list[tuple[list[Span], list[str]]]:
+    """Spans that must not be parted, with the groups for whose sake."""
+    root: dict[str, str] = {}
+
+    def find(place: str) -> str:
+        while (above := root.setdefault(place, place)) != place:
+            place = above
+        return place
+
+    for home, *topics in groups.values():
+        for topic in topics:
+            root[find(topic)] = find(home)
+    parts: dict[str, tuple[list[Span], list[str]]] = {}
+    for span in todo:
+        place = span.key.topic if span.key.topic in root else f"{span.key.topic}-{span.key.partition}"
+        parts.setdefault(find(place), ([], []))[0].append(span)
+    for group, (home, *_) in groups.items():
+        if (part := parts.get(find(home))) is not None:
+            part[1].append(group)
+    return list(parts.values())
 
 
 class TokenBucket:

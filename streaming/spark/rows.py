@@ -9,6 +9,7 @@ class name of a row's body
     of a lifecycle's topic timestamp_ms, lifecycle, body (text of the lifecycle)
     not readable, a gap    timestamp_ms, group, body (JSON of a `Row`)
 tick                       body (JSON of a `Tick`); offset is its milliseconds
+groups                     body (JSON list): groups with topics of their own that this bundle reads
 position                   body {"start","end","planned","records","bytes","why","holes","hole"}; offset is the end
                            reached; one for each partition of the batch
 
@@ -16,8 +17,8 @@ position                   body {"start","end","planned","records","bytes","why"
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -58,7 +59,7 @@ SCHEMA = pa.schema([(name, kind()) for name, kind, _ in _COLUMNS])
 # SQL reserves some of the names, so all are quoted.
 SPARK_SCHEMA = ", ".join(f"`{name}` {kind}" for name, _, kind in _COLUMNS)
 ROWS_PER_BATCH = 2_000
-TICK, POSITION = "tick", "position"
+TICK, POSITION, GROUPS = "tick", "position", "groups"
 
 
 class Line(NamedTuple):
@@ -142,6 +143,10 @@ def arrow_text(body: str) -> str:
 
 def tick_line(cluster: str, tick: Tick) -> Line:
     return Line(cluster, "", "", -1, tick.now_ms, TICK, body=dumps(tick))
+
+
+def groups_line(cluster: str, groups: Iterable[str]) -> Line:
+    return Line(cluster, "", "", -1, -1, GROUPS, body=json.dumps(sorted(groups)))
 
 
 def position_line(cluster: str, partition: PartitionKey, reached: "Reached") -> Line:
@@ -259,32 +264,38 @@ def polled_row(row: Row) -> RawRow:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch: rows by (topic, partition, offset), the tick if one came along, how far each partition got."""
+    """One bundle: rows by (topic, partition, offset), the tick if one came along, how far each partition got. `groups`:
+    groups with topics of their own that are read in this bundle alone; None: all are."""
 
-    rows: tuple[RawRow, ...]
-    tick: Tick | None
-    reached: dict[PartitionKey, Reached]
+    rows: tuple[RawRow, ...] = ()
+    tick: Tick | None = None
+    reached: Mapping[PartitionKey, Reached] = field(default_factory=dict)
+    groups: frozenset[str] | None = None
 
     @property
     def ranges(self) -> dict[PartitionKey, Range]:
         return {key: Range(reached.start, reached.end) for key, reached in self.reached.items()}
 
 
-def read_batch(table: pa.Table, cluster_id: str, positions: dict[PartitionKey, int]) -> Batch:
-    """Sort out a table. Rows below their partition's entry in `positions` were folded before and are left out."""
+def read_batch(table: pa.Table, cluster_id: str) -> Batch:
+    """Sort out a table. The tick says that everything before it is in the bundle: where a range could not be read in
+    time, there is none."""
     rows: list[RawRow] = []
     tick: Tick | None = None
+    groups: frozenset[str] | None = None
     reached: dict[PartitionKey, Reached] = {}
     columns: list[list[Any]] = [table.column(name).to_pylist() for name in SCHEMA.names]
     for _, topic, topic_id, partition, offset, kind, *rest in zip(*columns, strict=True):
         body = rest[-2]
         if kind == TICK:
             tick = loads(Tick, body)
-            continue
-        key = PartitionKey(cluster_id, topic_id, topic, partition)
-        if kind == POSITION:
-            reached[key] = Reached(**json.loads(body))
-        elif offset >= positions.get(key, 0):
+        elif kind == GROUPS:
+            groups = frozenset(json.loads(body))
+        elif kind == POSITION:
+            reached[PartitionKey(cluster_id, topic_id, topic, partition)] = Reached(**json.loads(body))
+        else:
             rows.append(RawRow(topic, topic_id, partition, offset, kind, *rest))
+    if any(one.end < one.planned for one in reached.values()):
+        tick = None
     rows.sort(key=lambda row: (row.topic, row.partition, row.offset))
-    return Batch(tuple(rows), tick, reached)
+    return Batch(tuple(rows), tick, reached, groups)

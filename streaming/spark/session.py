@@ -44,8 +44,6 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         # Without both, Spark binds the outer interface.
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.default.parallelism": "2",
         "spark.sql.adaptive.enabled": "false",
         "spark.python.authenticate.socketTimeout": "60s",
         "spark.driver.memory": section.driver_memory,

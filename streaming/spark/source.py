@@ -7,7 +7,7 @@ Start positions come from the database through the options, so Spark's checkpoin
 
 import json
 import time
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,18 +30,19 @@ from rebalance_monitor.streaming.spark.lag import Lag
 from rebalance_monitor.streaming.spark.offsets import (
     COORDINATORS_LOG,
     Bounds,
+    BundleOf,
     Offset,
     Sample,
     SourcePartition,
-    Span,
     TokenBucket,
     advance,
     backlog,
     bundles,
     spans,
+    with_homes,
 )
 from rebalance_monitor.streaming.spark.reading import Reading, gone_spans, read_spans
-from rebalance_monitor.streaming.spark.rows import SPARK_SCHEMA, arrow_batches, tick_line
+from rebalance_monitor.streaming.spark.rows import SPARK_SCHEMA, arrow_batches, groups_line, tick_line
 from rebalance_monitor.streaming.spark.sampling import Sampler
 from rebalance_monitor.streaming.spark.saying import say_on_stderr
 from rebalance_monitor.streaming.spark.watchdog import READER, TASK
@@ -52,7 +53,6 @@ FIRST_GUESS_BYTES = 250.0
 # A batch is held in the driver's memory, so no limit may make it larger than this.
 LARGEST_BATCH_BYTES = 32_000_000
 BURST_S = 2
-TASKS_AT_MOST = 2
 STATUS_EVERY_S = 1.0
 FIRST_SAMPLE_WAIT_S = 0.15
 LIMIT_WAIT_S = 0.05
@@ -61,7 +61,8 @@ NO_LEADER = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """Everything the source must know. `unread`: of the status of the reader before this one.
+    """Everything the source must know. `unread`: of the status of the reader before this one; `tasks`: how many may
+    read at once.
 
     `client` carries credentials and travels apart, under a name Spark redacts.
     """
@@ -77,6 +78,7 @@ class SourceOptions:
     poll_max_ms: int
     read_timeout_ms: int
     max_lag_s: float
+    tasks: int
     client: dict[str, str]
 
     def spark(self) -> dict[str, str]:
@@ -106,14 +108,13 @@ class KafkaSource(DataSource):  # type: ignore[misc]  # PySpark is not followed 
 
 
 class Bundle(InputPartition):  # type: ignore[misc]
-    """What one task reads: spans, and the tick of the batch in one of its tasks. `gone`: spans that nobody can read any
-    more, with the reason."""
+    """What one task reads, and the tick of the batch. `gone`: why spans can't be read any more, by partition."""
 
-    def __init__(
-        self, todo: list[Span], tick_ms: int, kinds: dict[str, str], gone: list[tuple[Span, str]] | None = None
-    ) -> None:
+    def __init__(self, of: BundleOf, tick_ms: int, kinds: dict[str, str], gone: Mapping[SourcePartition, str]) -> None:
         super().__init__(None)
-        self.spans, self.tick_ms, self.kinds, self.gone = todo, tick_ms, kinds, gone or []
+        self.spans = [span for span in of.spans if span.key not in gone]
+        self.gone = [(span, gone[span.key]) for span in of.spans if span.key in gone]
+        self.groups, self.tick_ms, self.kinds = of.groups, tick_ms, kinds
 
 
 class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
@@ -179,20 +180,18 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         before, after = Offset.parse(start), Offset.parse(end)
         every = spans(before, after)
-        gone = [(span, after.gone[span.key]) for span in every if span.key in after.gone]
-        todo = [span for span in every if span.key not in after.gone]
         tick_ms = after.tick_ms if after.tick_ms > before.tick_ms else 0
         if not every and not tick_ms:
             return []
-        groups: list[list[Span]] = bundles(todo, TASKS_AT_MOST) if todo else [[]]
-        kinds = {**self._options.topics, **self._channel.control().topics}
-        return [
-            Bundle(group, tick_ms if first == 0 else 0, kinds, gone if first == 0 else None)
-            for first, group in enumerate(groups)
-        ]
+        control = self._channel.control()
+        log = next((topic for topic, kind in self._options.topics.items() if kind == COORDINATORS_LOG), "")
+        partitions = 1 + max((key.partition for key in after.partitions if key.topic == log), default=0)
+        made = bundles(every, self._options.tasks, with_homes(control.groups, log, partitions))
+        kinds = {**self._options.topics, **control.topics}
+        return [Bundle(one, tick_ms, kinds, after.gone) for one in made or [BundleOf()]]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Runs in a worker process: decoded rows, positions, and the tick if this task carries it."""
+        """Runs in a worker process: decoded rows, positions, the bundle's groups, and the tick of the batch."""
         assert isinstance(partition, Bundle)
         options = self._options
         stacks.offer(Path(options.channel), TASK)
@@ -201,6 +200,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         def lines() -> Iterator[Any]:
             yield from gone_spans(reading, partition.gone)
             yield from read_spans(reading, partition.spans)
+            yield groups_line(options.cluster, partition.groups)
             if partition.tick_ms:
                 yield tick_line(options.cluster, Tick(partition.tick_ms))
 

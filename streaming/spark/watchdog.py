@@ -2,10 +2,14 @@
 
 reader   samples the cluster and reports about once a second; silent for SILENT_S it hangs or is gone
 task     reads the ranges of a batch; nothing in it waits longer than `source.read_timeout_ms`
+         then it folds: before each group it shows that it goes on, and none takes longer than FOLDING_S
 """
 
 import logging
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rebalance_monitor.streaming.spark import stacks
@@ -13,10 +17,43 @@ from rebalance_monitor.streaming.spark import stacks
 SILENT_S = 30.0  # longer than all requests of one sample may take together
 FIRST_WORD_S = 120.0  # Python and its packages start on a machine that starts Java as well
 READING_S = 60.0
+FOLDING_S = 300.0  # more than a group's fold may take (`guarding.fold`), on a busy machine, and the commit after it
+SHOWN_EVERY_S = 1.0
 PAUSED_S = 10.0  # looks are a second apart; a longer pause between two means that the job itself did not run
 READER, TASK = "reader", "task"
 
 log = logging.getLogger("rebalance_monitor.job")
+
+
+@contextmanager
+def folding(folder: Path) -> Iterator[Callable[[], None]]:
+    """While a task folds; to be called whenever it goes on. Without room for the file it goes on without."""
+    shown = folder / f"folding-{os.getpid()}"
+    last_s = 0.0
+
+    def goes_on() -> None:
+        nonlocal last_s
+        now_s = time.monotonic()
+        if now_s - last_s >= SHOWN_EVERY_S:
+            last_s = now_s
+            with suppress(OSError):
+                shown.touch()
+
+    goes_on()
+    try:
+        yield goes_on
+    finally:
+        with suppress(OSError):
+            shown.unlink(missing_ok=True)
+
+
+def _folds_since_s(folder: Path) -> float | None:
+    """For how long no folding task of this machine has shown that it goes on; None where none folds."""
+    ages = []
+    for shown in folder.glob("folding-*"):
+        with suppress(OSError):
+            ages.append(time.time() - shown.stat().st_mtime)
+    return min(ages, default=None)
 
 
 class Hangs(Exception):
@@ -66,7 +103,10 @@ class Watchdog:
         if silent_s > (SILENT_S if self.has_reported else FIRST_WORD_S):
             self._end(READER, f"the reader has said nothing for {silent_s:.0f} s")
         since_s = self._reading_since_s
-        if since_s is not None and now_s - since_s > self._reading_at_most_s:
+        if since_s is None or now_s - since_s <= self._reading_at_most_s:
+            return
+        folds_since_s = _folds_since_s(self._folder)
+        if folds_since_s is None or folds_since_s > FOLDING_S:
             self._end(TASK, f"a batch is being read for {now_s - since_s:.0f} s")
 
     def _end(self, name: str, why: str, kill: Callable[[Path, str, int], None] = stacks.end) -> None:

@@ -24,10 +24,9 @@ from rebalance_monitor.streaming.store.stored import incident_of
 
 MUTED, UNMUTED = "muted", "unmuted"
 
-_TOLD = (
-    "select incident_id, document, transition, muted_by from rebalance_monitor.incidents i"
-    f" where {NOTIFIED} order by opened_at_ms, incident_id"
-)
+_TOLD = f"select incident_id, document, transition, muted_by from rebalance_monitor.incidents i where {NOTIFIED}"
+_OF_GROUPS = ' and (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
+_ORDER = " order by opened_at_ms, incident_id"
 _WITHDRAW = (
     "update rebalance_monitor.outbox set done = true where incident_id = any(%s) and not done"
     " returning sequence, incident_id, previous"
@@ -63,15 +62,23 @@ class Muting:
 
 
 def before_transitions(
-    connection: Connection, windows: Windows, now_ms: int, transitions: Iterable[Incident], batch_id: int, *, tell: bool
+    connection: Connection,
+    windows: Windows,
+    now_ms: int,
+    transitions: Iterable[Incident],
+    batch_id: int,
+    groups: Sequence[tuple[str, str]] | None = None,
+    *,
+    tell: bool,
 ) -> Muting:
-    """Brings every told incident in line with the windows of this moment. `tell` False writes no notification."""
+    """Brings every told incident in line with the windows of this moment; only those of these groups (cluster, stored
+    name), where some are given. `tell` False writes no notification."""
     ending = {one.incident_id for one in transitions if not one.firing}
     muting = Muting(windows, now_ms)
     begun: list[tuple[Incident, str]] = []
     over: list[tuple[Incident, str]] = []
     marks: dict[str, str | None] = {}
-    for incident_id, document, transition, muted_by in connection.execute(_TOLD).fetchall():
+    for incident_id, document, transition, muted_by in _told(connection, groups):
         incident = replace(incident_of(document, transition), firing=True)
         window = windows.muting(incident.cluster, incident.group, now_ms)
         if window is not None:
@@ -88,6 +95,16 @@ def before_transitions(
         _tell(connection, begun, over, batch_id)
     mark(connection, marks)
     return muting
+
+
+def _told(connection: Connection, groups: Sequence[tuple[str, str]] | None) -> list[tuple[Any, ...]]:
+    if groups is None:
+        return connection.execute(_TOLD + _ORDER).fetchall()
+    if not groups:
+        return []
+    return connection.execute(
+        _TOLD + _OF_GROUPS + _ORDER, [list(column) for column in zip(*groups, strict=True)]
+    ).fetchall()
 
 
 def mark(connection: Connection, marks: Mapping[str, str | None]) -> None:

@@ -1,11 +1,16 @@
 """The store in PostgreSQL: the only authority on how far the job has come, and on what it has found.
 
-A batch becomes true in one transaction or not at all. The transaction first locks the writer row and compares the
-epoch, then locks the positions of the batch's partitions and compares them: a deposed writer, or a batch that would
-leave a hole, is refused before anything is written. Everything else is an upsert, so the same batch may come again.
+A bundle becomes true in one transaction or not at all. The transaction first locks the writer row, which many may share
+and nobody can claim meanwhile, and compares the epoch. Then it locks the positions of the bundle's partitions:
+
+    stored position     the bundle covers 100 to 150
+    100                 everything is written, the position becomes 150
+    150                 AlreadyThere: an attempt before this one has committed it
+    any other           OutOfStep: nothing is written, and the query starts again from the stored positions
+
+A state is written over the one that it was made from, or not at all (`revision`). Everything else is an upsert.
 """
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,7 +21,19 @@ from typing import Any
 from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.core.incidents.notifying import Notifications
 from rebalance_monitor.streaming.core.model.results import Incident
-from rebalance_monitor.streaming.core.ports import Commit, GroupKey, OutOfStep, PartitionKey, Range, StoredState
+from rebalance_monitor.streaming.core.ports import (
+    AlreadyThere,
+    Commit,
+    GroupKey,
+    OutOfStep,
+    Overtaken,
+    PartitionKey,
+    Position,
+    Range,
+    RefusedRow,
+    StoredState,
+    already_there,
+)
 from rebalance_monitor.streaming.store import last_words, parts, tables
 from rebalance_monitor.streaming.store.contents import Contents, contents, outbox_rows
 from rebalance_monitor.streaming.store.database import Connection, Database
@@ -27,14 +44,12 @@ from rebalance_monitor.streaming.store.migrations import known, migrate
 from rebalance_monitor.streaming.store.muted import Muting, before_transitions, mark
 from rebalance_monitor.streaming.store.outbox import CHANNEL
 from rebalance_monitor.streaming.store.past import StoredPast
-from rebalance_monitor.streaming.store.refused import REFUSED, Refused, Writing
+from rebalance_monitor.streaming.store.refused import REFUSED, Writing
 from rebalance_monitor.streaming.store.text import clean, name, original, restored
 from rebalance_monitor.streaming.store.topic_ids import TopicIds
 from rebalance_monitor.streaming.store.topic_samples import topic_samples, write_topics
 from rebalance_monitor.streaming.store.waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
 from rebalance_monitor.streaming.store.writer import check_epoch
-
-log = logging.getLogger("rebalance_monitor.store")
 
 KEPT_UNDECODABLE = 100
 
@@ -71,7 +86,6 @@ class PostgresStore(StoredPast):
         self._now_ms = now_ms
         # Before the first look, somebody may have been muted by the process before.
         self._may_be_muted = True
-        self._refused: Callable[[str], None] = lambda _table: None
 
     def migrate(self) -> tuple[int, ...]:
         """Brings the schema up to date; returns the numbers of the migrations applied."""
@@ -107,6 +121,14 @@ class PostgresStore(StoredPast):
             ).fetchall()
         return {PartitionKey(*row[:4]): row[4] for row in rows}
 
+    def at(self, keys: Collection[PartitionKey]) -> dict[PartitionKey, Position]:
+        """What is stored of these partitions, where something is."""
+        if not keys:
+            return {}
+        with self.database.session() as connection:
+            stored = _positions(connection, keys)
+        return {key: stored[place] for key in keys if (place := _place(key)) in stored}
+
     def load(self, keys: Collection[GroupKey]) -> dict[GroupKey, StoredState]:
         """States of these groups, where stored, each with the first two rows of waiting records."""
         if not keys:
@@ -114,16 +136,23 @@ class PostgresStore(StoredPast):
         by_name = {(key.cluster, name(key.group)): key for key in keys}
         with self.database.session() as connection:
             rows = connection.execute(
-                'select cluster, "group", version, state, due_ms, home, waits from rebalance_monitor.states'
+                'select cluster, "group", version, state, due_ms, home, has_topics, revision, waits'
+                " from rebalance_monitor.states"
                 ' where (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))',
                 [list(column) for column in zip(*by_name, strict=True)],
             ).fetchall()
-            first = first_waiting(connection, [row[:2] for row in rows if row[6]])
+            first = first_waiting(connection, [row[:2] for row in rows if row[8]])
         return {
             by_name[cluster, group]: StoredState(
-                version=version, state=bytes(state), due_ms=due_ms, home=home, waiting=first.get((cluster, group), {})
+                version=version,
+                state=bytes(state),
+                due_ms=due_ms,
+                home=home,
+                has_topics=has_topics,
+                revision=revision,
+                waiting=first.get((cluster, group), {}),
             )
-            for cluster, group, version, state, due_ms, home, _ in rows
+            for cluster, group, version, state, due_ms, home, has_topics, revision, _ in rows
         }
 
     def load_waiting(self, key: GroupKey, position: int) -> dict[int, bytes]:
@@ -141,6 +170,16 @@ class PostgresStore(StoredPast):
                 (cluster, clean(home)),
             ).fetchall()
         return [GroupKey(cluster, restored(group, kept)) for group, kept in rows]
+
+    def with_topics(self, cluster: str) -> dict[str, str | None]:
+        """Groups of a cluster that have topics of their own, each with its home, where that is known."""
+        with self.database.session() as connection:
+            rows = connection.execute(
+                'select "group", original, home from rebalance_monitor.states where cluster = %s and has_topics'
+                " order by 1",
+                (cluster,),
+            ).fetchall()
+        return {restored(group, kept): home for group, kept, home in rows}
 
     def topic_samples(self, cluster_id: str) -> dict[str, str]:
         """What batches committed of a cluster's topics (`cluster.stored`), by topic."""
@@ -174,20 +213,16 @@ class PostgresStore(StoredPast):
             ).fetchone()
         return None if row is None else row[0]
 
-    def commit(self, commit: Commit) -> None:
-        """Check epoch and positions, write everything, advance the positions. Raises OutOfStep or Deposed."""
+    def commit(self, commit: Commit) -> list[RefusedRow]:
+        """Check epoch, positions and revisions, write everything, advance the positions; what PostgreSQL refused.
+        Raises OutOfStep, AlreadyThere, Overtaken or Deposed."""
         with self.database.session() as connection:
             try:
-                refused = self._write(connection, commit, one_by_one=False)
+                return self._write(connection, commit, one_by_one=False)
             except REFUSED:
-                refused = self._write(connection, commit, one_by_one=True)
-        self._tell_refused(commit.batch_id, refused)
+                return self._write(connection, commit, one_by_one=True)
 
-    def on_refused(self, told: Callable[[str], None]) -> None:
-        """`told` is called with the table of each row that PostgreSQL refused."""
-        self._refused = told
-
-    def _write(self, connection: Connection, commit: Commit, *, one_by_one: bool) -> list[Refused]:
+    def _write(self, connection: Connection, commit: Commit, *, one_by_one: bool) -> list[RefusedRow]:
         """The whole batch in one transaction; returns what is left out of it."""
         writing = Writing(connection, one_by_one)
         with connection.transaction():
@@ -197,22 +232,26 @@ class PostgresStore(StoredPast):
             ids.prepare(commit.results)
             rows = contents(commit.results, commit.batch_id, ids, self._version)
             notified = notified_of(connection, rows.transitions)
-            muting = self._muting(connection, notified.told, commit.batch_id)
+            muting = self._muting(connection, notified.told, commit)
             # One round trip for all that needs no answer; a savepoint needs one.
             with nullcontext() if one_by_one else connection.pipeline():
                 tables.POSITIONS.write(
                     connection,
                     [
-                        (key.cluster_id, key.topic_id, key.partition, key.topic, span.end, commit.batch_id)
+                        (
+                            key.cluster_id, key.topic_id, key.partition, key.topic, span.end, span.hole, span.markers,
+                            commit.batch_id,
+                        )
                         for key, span in commit.ranges.items()
                     ],
-                )
-                writing.table(
+                )  # fmt: skip
+                states = writing.table(
                     tables.STATES,
                     [
                         (
                             key.cluster, name(key.group), original(key.group), one.version, one.state, one.due_ms,
-                            None if one.home is None else clean(one.home), _length(one.waits),
+                            None if one.home is None else clean(one.home), one.has_topics, _length(one.waits),
+                            one.revision + 1,
                         )
                         for key, one in commit.states.items()
                     ],
@@ -231,7 +270,8 @@ class PostgresStore(StoredPast):
                 )
                 writing.table(tables.GENERATIONS, rows.generations)
                 writing.table(tables.MEMBERS, rows.members)
-                writing.table(tables.ASSIGNMENTS, list(commit.blobs.items()))
+                # In order: other bundles may write the same ones, and neither must wait for the other.
+                writing.table(tables.ASSIGNMENTS, sorted(commit.blobs.items()))
                 writing.table(tables.GAPS, rows.gaps)
                 writing.rows("generations", 4, rows.aftermaths, partial(last_words.complete, connection))
                 writing.table(tables.CONNECTORS_AND_TASKS, rows.connectors_and_tasks)
@@ -249,26 +289,26 @@ class PostgresStore(StoredPast):
                     writing.table(KEPT_STATES, kept_rows(commit.kept, commit.batch_id))
                     prune(connection)
                 _begin_anew(connection, writing.refused)
-        self._may_be_muted = bool(self._windows.running(muting.now_ms))
+            refused = sum(row.table == tables.STATES.name for row in writing.refused)
+            if sum(cursor.rowcount for cursor in states) + refused < len(commit.states):
+                raise Overtaken
+        self._may_be_muted = bool(self._windows.running(muting.now_ms)) or (self._may_be_muted and bool(commit.ranges))
         return writing.refused
-
-    def _tell_refused(self, batch_id: int, refused: Sequence[Refused]) -> None:
-        for row in refused:
-            fields = {"batch": batch_id, "table": row.table, "key": list(row.key), "why": row.why}
-            log.error("row_refused", extra={"fields": fields})
-            self._refused(row.table)
 
     def look_for_windows(self) -> None:
         """Learns of the maintenance windows now, without waiting for a batch."""
         with self.database.session() as connection:
             self._windows.refresh(connection, self._now_ms())
 
-    def _muting(self, connection: Connection, told: Sequence[Incident], batch_id: int) -> Muting:
+    def _muting(self, connection: Connection, told: Sequence[Incident], commit: Commit) -> Muting:
+        """A bundle looks at the incidents of the groups that it tells of; what is committed without partitions, at all
+        that a window begins or ceases to mute."""
         now_ms = self._now_ms()
         self._windows.refresh(connection, now_ms)
         if not (self._may_be_muted or self._windows.running(now_ms)):
             return Muting(self._windows, now_ms)
-        return before_transitions(connection, self._windows, now_ms, told, batch_id, tell=self._notify)
+        groups = sorted({(one.cluster, name(one.group)) for one in told}) if commit.ranges else None
+        return before_transitions(connection, self._windows, now_ms, told, commit.batch_id, groups, tell=self._notify)
 
     def _write_incidents(
         self, writing: Writing, rows: Contents, notified: Notifications, muting: Muting, batch_id: int
@@ -334,28 +374,38 @@ def _length(waits: tuple[int, int] | None) -> int:
     return 0 if waits is None else waits[1] - waits[0]
 
 
+def _place(key: PartitionKey) -> PartitionPlace:
+    return key.cluster_id, key.topic_id, key.partition
+
+
+def _positions(
+    connection: Connection, keys: Collection[PartitionKey], *, lock: bool = False
+) -> dict[PartitionPlace, Position]:
+    rows = connection.execute(
+        "select cluster_id, topic_id, partition, next_offset, hole, markers from rebalance_monitor.positions"
+        " where (cluster_id, topic_id, partition) in (select * from unnest(%s::text[], %s::text[], %s::int4[]))"
+        f" order by 1, 2, 3 {'for update' if lock else ''}",
+        [list(column) for column in zip(*map(_place, keys), strict=True)],
+    ).fetchall()
+    return {(cluster_id, topic_id, partition): Position(*at) for cluster_id, topic_id, partition, *at in rows}
+
+
 def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]) -> dict[PartitionPlace, int]:
-    """Stored positions of these partitions, locked; OutOfStep if one range would leave a hole.
+    """Stored positions of these partitions, locked. AlreadyThere if they were moved to the ends of the ranges,
+    OutOfStep if they are not at the starts.
 
     A partition without a row is read for the first time, from wherever its log begins. Rows that went missing under a
     running job (a database restored from a backup) can't pass for that: the epoch would not fit either.
     """
     if not ranges:
         return {}
-    wanted = [(key.cluster_id, key.topic_id, key.partition) for key in ranges]
-    rows = connection.execute(
-        "select cluster_id, topic_id, partition, next_offset from rebalance_monitor.positions"
-        " where (cluster_id, topic_id, partition) in (select * from unnest(%s::text[], %s::text[], %s::int4[]))"
-        " order by 1, 2, 3 for update",
-        [list(column) for column in zip(*wanted, strict=True)],
-    ).fetchall()
-    stored: dict[PartitionPlace, int] = {
-        (cluster_id, topic_id, part): offset for cluster_id, topic_id, part, offset in rows
-    }
+    stored = {place: at.next_offset for place, at in _positions(connection, ranges, lock=True).items()}
+    known = {key: stored[place] for key in ranges if (place := _place(key)) in stored}
+    if already_there(ranges, known):
+        raise AlreadyThere
     for key, span in ranges.items():
-        expected = stored.get((key.cluster_id, key.topic_id, key.partition), span.start)
-        if span.start > expected:
-            raise OutOfStep(key, expected, span.start)
+        if known.get(key, span.start) != span.start:
+            raise OutOfStep(key, known[key], span.start)
     return stored
 
 
@@ -364,7 +414,7 @@ def _new_undecodable(rows: Contents, stored: Mapping[tuple[str, int], int]) -> l
     return list({row[:4]: row for row in rows.undecodable if row[3] >= stored.get((row[1], row[2]), 0)}.values())
 
 
-def _begin_anew(connection: Connection, refused: Sequence[Refused]) -> None:
+def _begin_anew(connection: Connection, refused: Sequence[RefusedRow]) -> None:
     """A group whose state was refused must not go on from the one before: its records lie below the positions now."""
     for row in refused:
         if row.table == tables.STATES.name:

@@ -6,11 +6,12 @@ the others: a refused row is left out, counted and named by its key.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import psycopg
-from psycopg import Connection
+from psycopg import Connection, Cursor
 
+from rebalance_monitor.streaming.core.ports import RefusedRow
 from rebalance_monitor.streaming.store.tables import Table
 
 TableRow = tuple[Any, ...]
@@ -20,25 +21,19 @@ NAMED = 1_100
 """Characters of each part of a key that are repeated: an indexed name has no more."""
 
 
-class Refused(NamedTuple):
-    """A row that is not stored: its table, the values of its key, and the kind of the error."""
-
-    table: str
-    key: tuple[str, ...]
-    why: str
-
-
 @dataclass(slots=True)
 class Writing:
     """One transaction's way of writing. `one_by_one`: each statement in a savepoint, a refused one again in halves."""
 
     connection: Connection[Any]
     one_by_one: bool = False
-    refused: list[Refused] = field(default_factory=list)
+    refused: list[RefusedRow] = field(default_factory=list)
 
-    def table(self, table: Table, rows: Iterable[TableRow]) -> None:
-        """Writes the rows of a table."""
-        self.rows(table.name, table.key, list(rows), lambda some: table.write(self.connection, some))
+    def table(self, table: Table, rows: Iterable[TableRow]) -> list[Cursor[Any]]:
+        """Writes the rows of a table; returns the cursors of the statements that went well."""
+        cursors: list[Cursor[Any]] = []
+        self.rows(table.name, table.key, list(rows), lambda some: cursors.extend(table.write(self.connection, some)))
+        return cursors
 
     def rows(self, what: str, key: int, rows: Sequence[TableRow], write: Callable[[Sequence[TableRow]], None]) -> None:
         """Writes rows, of which the first `key` values name each, with a statement of their own."""
@@ -52,7 +47,7 @@ class Writing:
                 write(rows)
         except REFUSED as why:
             if len(rows) == 1:
-                self.refused.append(Refused(what, _named(rows[0][:key]), type(why).__name__))
+                self.refused.append(RefusedRow(what, _named(rows[0][:key]), type(why).__name__))
                 return
             self.rows(what, key, rows[: len(rows) // 2], write)
             self.rows(what, key, rows[len(rows) // 2 :], write)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from psycopg import Connection
+from psycopg import Connection, Cursor
 
 from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.model.published import Object
@@ -66,15 +66,18 @@ class Table:
         condition = self.on_conflict.removeprefix("update").strip()
         return f"update set {changes} {condition}"
 
-    def write(self, connection: Connection[Any], rows: Iterable[Sequence[Any]]) -> None:
-        """Writes the rows; of several with one key the last counts."""
+    def write(self, connection: Connection[Any], rows: Iterable[Sequence[Any]]) -> list[Cursor[Any]]:
+        """Writes the rows; of several with one key the last counts. Each statement's cursor knows how many rows it
+        wrote, once the answer is there."""
         last = {tuple(row[: self.key]): row for row in rows}
         given = list(last.values())
+        cursors = []
         for start in range(0, len(given), CHUNK):
             columns = zip(*given[start : start + CHUNK], strict=True)
             kinds = (kind for _, kind in self.columns)
             values = [fitting(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-            connection.execute(self.statement(), values)
+            cursors.append(connection.execute(self.statement(), values))
+        return cursors
 
 
 POSITIONS = Table.of(tables.POSITIONS, "update where old.next_offset < excluded.next_offset", moved_at="updated_at")
@@ -83,10 +86,10 @@ STATES = Table(
     (
         ("cluster", "text"), ("group", "text"),
         ("original", "bytea"), ("version", "int4"), ("state", "bytea"), ("due_ms", "int8"),
-        ("home", "text"), ("waits", "int4"),
+        ("home", "text"), ("has_topics", "bool"), ("waits", "int4"), ("revision", "int8"),
     ),
     key=2,
-    on_conflict="update",
+    on_conflict="update where old.revision = excluded.revision - 1",
 )  # fmt: skip
 # A pending verdict gives way to its final one, a final verdict never to a pending one.
 GENERATIONS = Table.of(

@@ -25,7 +25,7 @@ class TurnTaken(Exception):
 def check_epoch(connection: Connection, epoch: int, *, lock: bool = False) -> None:
     """Raises Deposed when another epoch was claimed. `lock`: nobody can claim until the transaction ends."""
     statement = "select epoch from rebalance_monitor.writer"
-    row = connection.execute(statement + (" for update" if lock else "")).fetchone()
+    row = connection.execute(statement + (" for share" if lock else "")).fetchone()
     if row is None or row[0] != epoch:
         owner = "nobody" if row is None else f"epoch {row[0]}"
         raise Deposed(f"this writer has epoch {epoch}, but the database belongs to {owner}; another job has taken over")

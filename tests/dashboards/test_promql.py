@@ -17,6 +17,7 @@ import pytest
 pytest.importorskip("grafana_foundation_sdk")
 
 from rebalance_monitor.streaming.core.model.results import Generation, Result
+from rebalance_monitor.streaming.metrics.batch_view import view_of
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.gaps import TopicGaps
@@ -44,7 +45,8 @@ def free_port() -> int:
 def report(results: list[Result], **more: Any) -> SimpleNamespace:
     given = {"cluster": CLUSTER, "rows": 9, "seconds": 0.25, "kinds": {(TOPIC, "GroupGeneration"): 2}, **more}
     return SimpleNamespace(
-        results=results, **{"unknown_tags": {TOPIC: 1}, "other_groups": {}, "fold_errors": {}, **given}
+        view=view_of(results),
+        **{"unknown_tags": {TOPIC: 1}, "other_groups": {}, "fold_errors": {}, "refused": (), **given},
     )
 
 
@@ -70,8 +72,8 @@ def disturb(exporter: Exporter, number: int) -> None:
     waiting = {"delay_ms": 300_000, "unassigned": ("a-1",)}
     results += [generation(20_000 + number, group=GROUP, generation=1_000 + number, at_ms=at_ms, **waiting)]
     results += [generation(30_000 + number, group="console-consumer-7", at_ms=at_ms)]
-    exporter.batch(report(results, other_groups={(CLUSTER, "s", "share"): 1}, fold_errors={"KeyError": 1}))
-    exporter.refused("incidents")
+    told = {"other_groups": {(CLUSTER, "s", "share"): 1}, "fold_errors": {"KeyError": 1}, "refused": ("incidents",)}
+    exporter.batch(report(results, **told))
     exporter.reader(CLUSTER, status(missing={"statuses": "no such topic"}))
     exporter.reader("dark", status(problem="the broker does not answer"))
     for outcome in ("sent", "failed"):

@@ -1,4 +1,4 @@
-"""Plug-ins that lie outside the package judge applications through a real job, on the driver and on Spark's workers.
+"""Plug-ins that lie outside the package judge applications through a real job, in Spark's tasks.
 
 The records are those of a captured application, written once for each plug-in under another group id.
 """
@@ -36,7 +36,6 @@ pytestmark = pytest.mark.integration
 KEY = struct.Struct(">hh")
 GROUP_RECORD = 2
 PARTITIONS = 3
-HERE, THERE = "driver", "workers"
 
 
 def key_of(group: str) -> bytes:
@@ -60,8 +59,8 @@ def write(watched: Watched, topic: str, groups: list[str]) -> None:
     assert producer.flush(PATIENCE_S) == 0
 
 
-def applications(where: str) -> dict[str, dict[str, Any]]:
-    """A plug-in for each application. The jobs share a database, so each has groups of its own."""
+def applications() -> dict[str, dict[str, Any]]:
+    """A plug-in for each application."""
     known = settings_of(CAPTURE).streams[APPLICATION]
     last = generations(replay(records_of(CAPTURE), settings_of(CAPTURE)))[-1]
     of_folder = {name: [str(OUTSIDE / name)] for name in ("installed", "judging", "misbehaving")}
@@ -84,7 +83,7 @@ def applications(where: str) -> dict[str, dict[str, Any]]:
         "Loops": {"name": "misbehaving:Loops", "path": of_folder["misbehaving"], "budget_ms": 1_000},
     }
     return {
-        f"{where}-{group}": {
+        group: {
             "release": known.release,
             "standbys": known.standbys,
             "warm_ups": known.warm_ups,
@@ -144,11 +143,10 @@ def runs(number: int, started: int) -> bool:
     return int(words[19]) == started and words[0] != "Z"
 
 
-@pytest.mark.parametrize("where", [HERE, THERE])
-def test_plug_ins_judge_and_those_that_misbehave_cost_nothing_else(watched: Watched, where: str) -> None:
-    topic, configured = f"offsets-{where}", applications(where)
+def test_plug_ins_judge_and_those_that_misbehave_cost_nothing_else(watched: Watched) -> None:
+    topic, configured = "offsets", applications()
     write(watched, topic, list(configured))
-    job_name = f"plugged-{where}"
+    job_name = "plugged"
     cluster = {"name": "own", "bootstrap_servers": watched.broker.address, "streams": configured}
     sections = {
         "clusters": [cluster],
@@ -156,7 +154,6 @@ def test_plug_ins_judge_and_those_that_misbehave_cost_nothing_else(watched: Watc
         "spark": {
             "driver_memory": "700m",
             "checkpoint_dir": str(watched.lab.folder / "spark"),
-            "distributed_rows": 1 if where == THERE else 1_000_000,
         },
     }
     with watched.job(job_name, **sections) as job:
@@ -164,11 +161,8 @@ def test_plug_ins_judge_and_those_that_misbehave_cost_nothing_else(watched: Watc
         # A batch folds all records that wait for it, so every generation is there once the job is ready.
         found = published(watched, topic)
         processes = plug_in_processes(job.process.pid)
-        lines = [json.loads(line) for line in job.log.read_text().splitlines() if line.startswith("{")]
-        spread = [line["spread"] for line in lines if "spread" in line]
     assert processes
     until(lambda: not any(runs(*one) for one in processes.items()), 20)
-    assert (True in spread) is (where == THERE)
     assert {group: len(rows) for group, rows in found.items()} == dict.fromkeys(configured, GENERATIONS)
     for group, rows in found.items():
         assert grades_and_reasons(rows) == grades_and_reasons(expected(group, configured)), group
@@ -179,7 +173,7 @@ def test_plug_ins_judge_and_those_that_misbehave_cost_nothing_else(watched: Watc
                 'select "group" from rebalance_monitor.incidents where code = %s', ("STREAMS-S32",)
             )
         )
-    assert set(configured) - incidents.keys() == {f"{where}-identity"}
+    assert set(configured) - incidents.keys() == {"identity"}
 
 
 def grades_and_reasons(rows: list[tuple[int, str, str]]) -> list[tuple[int, str, str]]:

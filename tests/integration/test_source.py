@@ -50,11 +50,12 @@ class Drained:
             poll_max_ms=500,
             read_timeout_ms=10_000,
             max_lag_s=10.0,
+            tasks=2,
             client={"bootstrap.servers": watched.broker.address},
         )
 
         def collect(frame: Any, _: int) -> None:
-            batch = read_batch(frame.toArrow(), cluster_id, self.positions)
+            batch = read_batch(frame.toArrow(), cluster_id)
             for key, covered in batch.ranges.items():
                 assert covered == Range(self.positions.get(key, 0), covered.end), "a hole, or read twice"
                 self.positions[key] = covered.end

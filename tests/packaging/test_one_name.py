@@ -12,16 +12,19 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 PARTS = ("streaming", "schemas", "assignors", "dashboards")
 RAISES = 'raise ImportError("this is somebody else\'s package")\n'
-SPREAD = """
+IN_A_WORKER = """
 import os, sys
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
-from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.spark.folding import SpreadFold, Task
+def fold(batches):
+    import pyarrow as pa
+    for _ in batches:
+        outcome = fold_group(ClusterSettings(name="c"), "g", None, [], None)
+        yield pa.RecordBatch.from_pydict({"errors": [len(outcome.errors)]})
 spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-folded = SpreadFold(spark)(ClusterSettings(name="c"), [Task("g", None, ())], Tick(1))
-print(sorted(folded), len(folded["g"].outcome.errors))
+print([row.errors for row in spark.range(1).mapInArrow(fold, "errors bigint").collect()])
 """
 
 
@@ -62,7 +65,7 @@ def test_the_command_line_does_not_meet_strangers(strangers: Path) -> None:
 
 
 def test_workers_of_spark_do_not_meet_strangers(strangers: Path) -> None:
-    assert python("-c", SPREAD, cwd=strangers).strip() == "['g'] 0"
+    assert python("-c", IN_A_WORKER, cwd=strangers).strip() == "[0]"
 
 
 def test_a_zip_in_front_is_what_is_imported(wheel: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Readable constructors for what a batch commits."""
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 import psycopg
@@ -23,7 +24,7 @@ from rebalance_monitor.streaming.core.model.results import (
     UndecodableRecord,
     Verdict,
 )
-from rebalance_monitor.streaming.core.ports import Commit, GroupKey, PartitionKey, Range, StoredState
+from rebalance_monitor.streaming.core.ports import Commit, GroupKey, PartitionKey, Range, Store, StoredState
 
 TOPIC = "__consumer_offsets"
 PARTITION = PartitionKey("k1", "id-1", TOPIC, 3)
@@ -37,8 +38,15 @@ def commit(
     return Commit(writer_epoch=epoch, ranges={key: Range(start, end)}, results=results, **given)
 
 
-def state(due_ms: int | None = None, content: bytes = b"s") -> StoredState:
-    return StoredState(version=1, state=content, due_ms=due_ms)
+def state(due_ms: int | None = None, content: bytes = b"s", revision: int = 0) -> StoredState:
+    """By default as who commits the first one; once it is stored, its revision is 1."""
+    return StoredState(version=1, state=content, due_ms=due_ms, revision=revision)
+
+
+def onto(store: Store, states: Mapping[GroupKey, StoredState]) -> dict[GroupKey, StoredState]:
+    """The states as who has loaded those before them commits them."""
+    loaded = store.load(states.keys())
+    return {key: replace(one, revision=loaded[key].revision if key in loaded else 0) for key, one in states.items()}
 
 
 def member(number: int = 1) -> MemberResult:

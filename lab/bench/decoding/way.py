@@ -58,7 +58,7 @@ def _carry(lines: list[Line], batches: list[Batch]) -> None:
     with pa.ipc.new_stream(sink, SCHEMA) as stream:
         for batch in arrow_batches(lines):
             stream.write_batch(batch)
-    batches.append(read_batch(pa.ipc.open_stream(sink.getvalue()).read_all(), "id", {}))
+    batches.append(read_batch(pa.ipc.open_stream(sink.getvalue()).read_all(), "id"))
 
 
 def _decode(batches: list[Batch]) -> None:

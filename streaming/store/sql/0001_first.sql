@@ -16,6 +16,8 @@ create table rebalance_monitor.positions (
     partition integer not null,
     topic text not null,
     next_offset bigint not null,
+    hole bigint,
+    markers boolean not null default false,
     batch_id bigint not null,
     updated_at timestamptz not null default now(),
     primary key (cluster_id, topic_id, partition)
@@ -23,6 +25,7 @@ create table rebalance_monitor.positions (
 
 -- The fold's state of each group. `original` holds the group id's bytes where "group" had to be shortened. `home` is the
 -- partition of the group's records (topic-number), null where it is not known. `waits` counts the rows of waiting_rows.
+-- `has_topics`: topics of its own are read for it. `revision` counts the writes: who has loaded another one writes nothing.
 create table rebalance_monitor.states (
     cluster text not null,
     "group" text not null,
@@ -31,7 +34,9 @@ create table rebalance_monitor.states (
     state bytea not null,
     due_ms bigint,
     home text,
+    has_topics boolean not null default false,
     waits integer not null default 0,
+    revision bigint not null,
     primary key (cluster, "group")
 );
 create index states_due on rebalance_monitor.states (cluster, due_ms) where due_ms is not null;

@@ -187,7 +187,7 @@ HOSTILE: tuple[Any, ...] = (
     "http://[::1",
     "[" * 9_999,
 )
-BOUNDED = ("_ms", "_s", "port", "max_groups", "max_tasks", "java_version", "undecodable_kept", "distributed_rows")
+BOUNDED = ("_ms", "_s", "port", "max_groups", "max_tasks", "java_version", "undecodable_kept")
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=lambda value: ascii(value)[:30])

@@ -27,6 +27,7 @@ from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, JobState, Result, Subject
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner, teams
 from rebalance_monitor.streaming.core.replay import decode
+from rebalance_monitor.streaming.metrics.batch_view import view_of
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.gaps import TopicGaps
@@ -97,8 +98,9 @@ def _exporter() -> Exporter:
     )
     results = list(_folded(records))
     exporter.batch(_report(results, kinds=_kinds(records)))
-    exporter.batch(_report(list(_planted()), rows=4, unknown_tags={OFFSETS: 1}, fold_errors={"KeyError": 1}))
-    exporter.refused("incidents")
+    exporter.batch(
+        _report(list(_planted()), rows=4, unknown_tags={OFFSETS: 1}, fold_errors={"KeyError": 1}, refused=["incidents"])
+    )
     missing = {"orders-configs": "no such topic"}
     exporter.gaps([TopicGaps("c", OFFSETS, 7, 1)])
     exporter.part("page", "the page ended with code 2")
@@ -134,9 +136,9 @@ def _kinds(records: list[Any]) -> dict[tuple[str, str], int]:
 def _report(results: list[Result], **more: Any) -> Any:
     given: dict[str, Any] = {
         "cluster": "c", "rows": 100, "seconds": 0.25, "kinds": {}, "unknown_tags": {},
-        "other_groups": {("c", "", "unknown"): 3}, "fold_errors": {}, **more,
+        "other_groups": {("c", "", "unknown"): 3}, "fold_errors": {}, "refused": (), **more,
     }  # fmt: skip
-    return SimpleNamespace(results=results, **given)
+    return SimpleNamespace(view=view_of(results), **given)
 
 
 def _planted() -> Iterator[Result]:

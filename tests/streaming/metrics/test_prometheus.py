@@ -13,10 +13,12 @@ from rebalance_monitor.streaming.core.model.results import (
     GapRecord,
     Grade,
     JobState,
+    Result,
     Standing,
     Subject,
     Verdict,
 )
+from rebalance_monitor.streaming.metrics.batch_view import view_of
 from rebalance_monitor.streaming.metrics.endpoint import PortTaken
 from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
@@ -62,7 +64,7 @@ def scrape(exporter: Exporter) -> Scrape:
     return read
 
 
-def report(*results: object, **more: object) -> SimpleNamespace:
+def report(*results: Result, **more: object) -> SimpleNamespace:
     given = {
         "cluster": "c",
         "rows": 3,
@@ -71,9 +73,10 @@ def report(*results: object, **more: object) -> SimpleNamespace:
         "unknown_tags": {},
         "other_groups": {},
         "fold_errors": {},
+        "refused": (),
         **more,
     }
-    return SimpleNamespace(results=results, **given)
+    return SimpleNamespace(view=view_of(results), **given)
 
 
 def status(**more: object) -> SimpleNamespace:

@@ -47,7 +47,7 @@ def line_of(cluster: str, topic_id: str, row: Row) -> Line:
 
 def raw_of(line: Line) -> RawRow:
     """The row as whoever folds it gets it."""
-    (row,) = read_batch(pa.Table.from_batches(list(arrow_batches([line]))), "", {}).rows
+    (row,) = read_batch(pa.Table.from_batches(list(arrow_batches([line]))), "").rows
     return row
 
 

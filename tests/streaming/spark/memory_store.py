@@ -4,7 +4,19 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.model.results import Incident, Result, Standing
-from rebalance_monitor.streaming.core.ports import Commit, Deposed, GroupKey, OutOfStep, PartitionKey, StoredState
+from rebalance_monitor.streaming.core.ports import (
+    AlreadyThere,
+    Commit,
+    Deposed,
+    GroupKey,
+    OutOfStep,
+    Overtaken,
+    PartitionKey,
+    Position,
+    RefusedRow,
+    StoredState,
+    already_there,
+)
 
 FIRST, AT_ONCE = 2, 300
 """Rows of waiting records that come with a state, and those that are read at once later."""
@@ -13,7 +25,7 @@ FIRST, AT_ONCE = 2, 300
 class MemoryStore:
     def __init__(self) -> None:
         self.epoch = 0
-        self.at: dict[PartitionKey, int] = {}
+        self.stored: dict[PartitionKey, Position] = {}
         self.states: dict[GroupKey, StoredState] = {}
         self.waiting_rows: dict[GroupKey, dict[int, bytes]] = {}
         self.commits: list[Commit] = []
@@ -24,7 +36,10 @@ class MemoryStore:
         return self.epoch
 
     def positions(self) -> Mapping[PartitionKey, int]:
-        return dict(self.at)
+        return {key: one.next_offset for key, one in self.stored.items()}
+
+    def at(self, keys: Collection[PartitionKey]) -> Mapping[PartitionKey, Position]:
+        return {key: self.stored[key] for key in keys if key in self.stored}
 
     def load(self, keys: Collection[GroupKey]) -> Mapping[GroupKey, StoredState]:
         return {key: self._loaded(key) for key in keys if key in self.states}
@@ -35,6 +50,9 @@ class MemoryStore:
 
     def at_home(self, cluster: str, home: str) -> Sequence[GroupKey]:
         return sorted(key for key, one in self.states.items() if key.cluster == cluster and one.home in (home, None))
+
+    def with_topics(self, cluster: str) -> Mapping[str, str | None]:
+        return {key.group: one.home for key, one in self.states.items() if key.cluster == cluster and one.has_topics}
 
     def topic_samples(self, cluster_id: str) -> Mapping[str, str]:
         return {topic: text for (of, topic), text in self.topics.items() if of == cluster_id}
@@ -68,15 +86,21 @@ class MemoryStore:
         timers = (s.due_ms for key, s in self.states.items() if key.cluster == cluster and s.due_ms is not None)
         return min(timers, default=None)
 
-    def commit(self, commit: Commit) -> None:
+    def commit(self, commit: Commit) -> Sequence[RefusedRow]:
         if commit.writer_epoch != self.epoch:
             raise Deposed
+        stored = {key: at.next_offset for key, at in self.at(commit.ranges).items()}
+        if already_there(commit.ranges, stored):
+            raise AlreadyThere
         for key, covered in commit.ranges.items():
-            if covered.start != self.at.get(key, covered.start):
-                raise OutOfStep(key, self.at[key], covered.start)
-        self.at |= {key: covered.end for key, covered in commit.ranges.items()}
+            if covered.start != stored.get(key, covered.start):
+                raise OutOfStep(key, stored[key], covered.start)
         for group, saved in commit.states.items():
-            self.states[group] = replace(saved, waiting={}, waits=None)
+            if saved.revision != (self.states[group].revision if group in self.states else 0):
+                raise Overtaken
+        self.stored |= {key: Position(one.end, one.hole, one.markers) for key, one in commit.ranges.items()}
+        for group, saved in commit.states.items():
+            self.states[group] = replace(saved, waiting={}, waits=None, revision=saved.revision + 1)
             if saved.waits is not None:
                 first, end = saved.waits
                 kept = {at: row for at, row in self.waiting_rows.get(group, {}).items() if first <= at < end}
@@ -86,6 +110,22 @@ class MemoryStore:
             for topic in commit.topics.gone:
                 self.topics.pop((commit.topics.cluster_id, topic), None)
         self.commits.append(commit)
+        return ()
+
+    def last_batch(self) -> Commit:
+        """All that the commits of the newest batch made true."""
+        newest = self.commits[-1].batch_id
+        commits = [one for one in self.commits if one.batch_id == newest]
+        return replace(
+            commits[-1],
+            ranges={key: covered for one in commits for key, covered in one.ranges.items()},
+            states={key: state for one in commits for key, state in one.states.items()},
+            results=tuple(result for one in commits for result in one.results),
+            blobs={digest: blob for one in commits for digest, blob in one.blobs.items()},
+            kept=[state for one in commits for state in one.kept],
+            other_groups={key: count for one in commits for key, count in one.other_groups.items()},
+            topics=next((one.topics for one in commits if one.topics is not None), None),
+        )
 
     def _loaded(self, key: GroupKey) -> StoredState:
         first = sorted(self.waiting_rows.get(key, {}).items())[:FIRST]

@@ -12,27 +12,18 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.state import Saved, read
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Gap, GroupGeneration, MemberRow, OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import GapRecord, Generation, Incident, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.ports import Deposed, OutOfStep, PartitionKey, Range
+from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, PartitionKey, Range
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC as OFFSETS
 from rebalance_monitor.streaming.core.replay import decode
-from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import (
-    Folded,
     FoldMany,
-    Task,
-    _folded,
     fold_here,
-    rows_table,
-    states_table,
-    worker,
 )
 from rebalance_monitor.streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, read_batch, tick_line
 from tests.streaming.spark.lines import line_of
@@ -77,7 +68,6 @@ class Run:
         self,
         known: ClusterSettings,
         store: MemoryStore | None = None,
-        spread: FoldMany | None = None,
         epoch: int | None = None,
         here: FoldMany = fold_here,
     ) -> None:
@@ -93,7 +83,6 @@ class Run:
             on_results=self.reports.append,
             publish=self.controls.append,
             here=here,
-            spread=None if spread is None else (spread, 0),
         )
 
     @property
@@ -115,26 +104,6 @@ def final(results: Sequence[Result]) -> dict[object, Result]:
     return last
 
 
-def spread_here(
-    known: ClusterSettings,
-    tasks: Sequence[Task],
-    tick: Tick | None,
-    knowledge: Knowledge = NOTHING_KNOWN,
-    *,
-    fold_one: FoldGroup = fold_group,
-) -> Mapping[str, Folded]:
-    """What Spark does with the workers' function: one call per group, everything through Arrow."""
-    fold = worker(known, tick, lambda: knowledge, fold_one)
-    outcomes = {}
-    for task in tasks:
-        rows = rows_table([task])
-        rows = rows.take(pa.array(reversed(range(len(rows))), pa.int64()))  # no shuffle promises an order
-        (line,) = fold((pa.scalar(task.group),), rows, states_table([task])).to_pylist()
-        group, outcome = _folded(line)
-        outcomes[group] = outcome
-    return outcomes
-
-
 def whole(name: str) -> Run:
     known, by_place = capture(name)
     run = Run(known)
@@ -150,9 +119,9 @@ def test_any_cut_into_batches_gives_the_same_results(name: str) -> None:
     expected = final(whole(name).results)
 
     @profile(max_examples=4)
-    @given(data=st.data(), spread=st.booleans())
-    def property_(data: st.DataObject, spread: bool) -> None:
-        run = Run(known, spread=spread_here if spread else None)
+    @given(data=st.data())
+    def property_(data: st.DataObject) -> None:
+        run = Run(known)
         at = {place: 0 for place in by_place}
         number = 0
         while any(at[place] < len(rows) for place, rows in by_place.items()):
@@ -175,28 +144,15 @@ def test_any_cut_into_batches_gives_the_same_results(name: str) -> None:
     property_()
 
 
-@pytest.mark.parametrize("name", ["zombie", "steady", "sessioned-4.3.1"])
-def test_folding_here_and_on_workers_is_the_same(name: str) -> None:
-    known, by_place = capture(name)
-    rows = [row for rows in by_place.values() for row in rows]
-    ranges = {place: Range(0, rows[-1].offset + 1) for place, rows in by_place.items()}
-    here, there = Run(known), Run(known, spread=spread_here)
-    for run in (here, there):
-        run.function(table(rows, ranges, 1), 0)
-        run.function(table([], {}, 10**15), 1)
-    assert here.store.commits == there.store.commits
-    assert [report.spread for report in there.reports] == [True, True]
-
-
 def test_a_batch_read_again_changes_nothing() -> None:
     known, by_place = capture("zombie")
     place, rows = next((place, rows) for place, rows in by_place.items() if len(rows) > 3)
     run = Run(known)
     run.function(table(rows[:3], {place: Range(0, rows[2].offset + 1)}, None), 0)
-    before = len(run.results)
-    run.function(table(rows[:3], {place: Range(0, rows[2].offset + 1)}, None), 1)
-    assert len(run.results) == before
-    assert run.store.commits[-1].ranges == {}
+    before = list(run.store.commits)
+    with pytest.raises(AlreadyThere):
+        run.function(table(rows[:3], {place: Range(0, rows[2].offset + 1)}, None), 1)
+    assert run.store.commits == before
 
 
 def test_an_overlapping_batch_counts_only_what_is_new() -> None:
@@ -205,7 +161,7 @@ def test_an_overlapping_batch_counts_only_what_is_new() -> None:
     run = Run(known)
     run.function(table(rows[:2], {place: Range(0, rows[1].offset + 1)}, None), 0)
     run.function(table(rows[:4], {place: Range(0, rows[3].offset + 1)}, None), 1)
-    assert run.store.commits[-1].ranges == {partition(place): Range(rows[1].offset + 1, rows[3].offset + 1)}
+    assert run.store.last_batch().ranges == {partition(place): Range(rows[1].offset + 1, rows[3].offset + 1)}
     assert run.reports[-1].rows == 2
 
 
@@ -289,7 +245,7 @@ def test_gaps_are_published_and_other_groups_counted() -> None:
     ]
     run.function(table(rows, {place: Range(0, 6)}, 10), 0)
     assert [type(result) for result in run.results] == [GapRecord]
-    assert run.store.commits[-1].other_groups == {(known.name, "", "unknown"): 2}
+    assert run.store.last_batch().other_groups == {(known.name, "", "unknown"): 2}
     assert run.reports[-1].kinds == {(place[0], "Gap"): 1, (place[0], "OtherGroup"): 2}
 
 
@@ -323,5 +279,5 @@ def consumers(generation: int) -> GroupGeneration:
 def test_half_a_surrogate_pair_survives_the_table() -> None:
     row = Row(topic="t", partition=0, offset=0, timestamp_ms=1, group=None, body=Gap(1, "\ud800"))
     (batch,) = arrow_batches([line_of("c", "id", row)])
-    (raw,) = read_batch(pa.Table.from_batches([batch]), CLUSTER_ID, {}).rows
+    (raw,) = read_batch(pa.Table.from_batches([batch]), CLUSTER_ID).rows
     assert raw.row() == replace(row, topic_id="id")

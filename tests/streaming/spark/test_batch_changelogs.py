@@ -41,11 +41,11 @@ class Job:
 
     def batch(self) -> Commit:
         """What came since the last one, and a tick."""
-        start = max(self.store.at.values(), default=0)
+        start = max(self.store.positions().values(), default=0)
         rows = [row for row in self.story.rows if row.offset >= start]
         ranges = {(OFFSETS, row.partition): Range(start, self.story.rows[-1].offset + 1) for row in rows}
         self.function(table(rows, ranges, self.story.now_ms + 100), len(self.store.commits))
-        commit = self.store.commits[-1]
+        commit = self.store.last_batch()
         self.said += [one for one in commit.results if isinstance(one, Incident) and one.code == RULE]
         return commit
 

@@ -1,24 +1,19 @@
 """One group that the fold fails at, and odd texts, cost the other groups of a batch nothing."""
 
 import logging
+import pickle
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
 from rebalance_monitor.streaming.core.connect.topics import decode_status_row
-from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Generation, Incident
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.ports import Range
-from rebalance_monitor.streaming.spark.folding import (
-    FoldHere,
-    Task,
-    fold_here,
-)
+from rebalance_monitor.streaming.spark.folding import FoldHere
 from tests.streaming.guarding.poison import SECRET, Poisoned
-from tests.streaming.spark.lines import line_of, raw_of
-from tests.streaming.spark.test_batch import Place, Run, capture, spread_here, table
+from tests.streaming.spark.test_batch import Place, Run, capture, table
 
 
 def two_groups() -> tuple[ClusterSettings, list[Row], dict[Place, Range], str]:
@@ -38,16 +33,14 @@ def two_groups() -> tuple[ClusterSettings, list[Row], dict[Place, Range], str]:
     return known, everything, {place: Range(0, end) for place, end in ends.items()}, group
 
 
-@pytest.mark.parametrize("spread", [False, True])
-def test_a_group_whose_fold_fails_costs_the_others_nothing(spread: bool, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_group_whose_fold_fails_costs_the_others_nothing(caplog: pytest.LogCaptureFixture) -> None:
     known, rows, ranges, group = two_groups()
     own = sorted(row.offset for row in rows if row.group == group)
     offset = own[len(own) // 2]
     poison = Poisoned({offset}, group=group)
     healthy = Run(known)
     healthy.function(table(rows, ranges, 10**13), 0)
-    there = partial(spread_here, fold_one=poison)
-    run = Run(known, spread=there) if spread else Run(known, here=FoldHere(poison))
+    run = Run(known, here=FoldHere(poison))
     with caplog.at_level(logging.ERROR):
         run.function(table(rows, ranges, 10**13), 0)
     assert run.store.positions() == healthy.store.positions()
@@ -93,7 +86,8 @@ def test_half_a_surrogate_pair_survives_the_way_back_from_a_worker() -> None:
     row = decode_status_row("s-status", 0, 0, 1_000, b"status-task-c-0", value)
     assert row is not None
     known = ClusterSettings(name="c", connect={"s": ConnectSettings(status_topic="s-status")})
-    tasks = [Task("s", None, (raw_of(line_of("c", "id", row)),))]
-    here, there = fold_here(known, tasks, Tick(10**6)), spread_here(known, tasks, Tick(10**6))
-    assert here == there
-    assert r"\ud800" in repr(here["s"].outcome.results)
+    run = Run(known)
+    run.function(table([], {}, 1), 0)
+    run.function(table([row], {("s-status", 0): Range(0, 1)}, 10**6), 1)
+    assert r"\ud800" in repr(run.reports[-1].view)
+    assert pickle.loads(pickle.dumps(run.reports[-1].view)) == run.reports[-1].view

@@ -62,7 +62,7 @@ class PolledJob:
 
     def batch(self, now_ms: int) -> Commit:
         self.function(table([], {}, now_ms), len(self.store.commits))
-        return self.store.commits[-1]
+        return self.store.last_batch()
 
 
 def generations(commit: Commit) -> list[Generation]:

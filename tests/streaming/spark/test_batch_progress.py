@@ -62,11 +62,11 @@ class Job:
     def batch(self) -> Commit:
         """What came since the last one, and a tick."""
         self.now_ms = max(self.now_ms, self.story.now_ms)
-        start = max(self.store.at.values(), default=0)
+        start = max(self.store.positions().values(), default=0)
         rows = [row for row in self.story.rows if row.offset >= start]
         ranges = {(OFFSETS, row.partition): Range(start, self.story.rows[-1].offset + 1) for row in rows}
         self.function(table(rows, ranges, self.now_ms), len(self.store.commits))
-        return self.store.commits[-1]
+        return self.store.last_batch()
 
     def measured(self, for_ms: int, *, stands: bool) -> list[str]:
         """Samples each half minute, a batch after each; a-1 stands or not. Returns what was said of the rule."""

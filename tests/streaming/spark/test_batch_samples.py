@@ -53,11 +53,11 @@ class Job:
 
     def batch(self, now_ms: int) -> Commit:
         """What came since the last one, and a tick."""
-        start = max(self.store.at.values(), default=0)
+        start = max(self.store.positions().values(), default=0)
         rows = [row for row in self.story.rows if row.offset >= start]
         ranges = {(OFFSETS, row.partition): Range(start, self.story.rows[-1].offset + 1) for row in rows}
         self.function(table(rows, ranges, now_ms), len(self.store.commits))
-        return self.store.commits[-1]
+        return self.store.last_batch()
 
 
 def last(commit: Commit) -> Generation | None:
@@ -79,12 +79,13 @@ def waiting() -> tuple[Job, int]:
     return job, now_ms
 
 
-def test_a_sample_is_committed_with_the_batch_that_uses_it_first() -> None:
+def test_a_sample_is_committed_before_anything_that_uses_it() -> None:
     job, _ = waiting()
-    first, second = job.store.commits
+    first, *others = job.store.commits
     assert first.topics is not None
     assert set(first.topics.rows) == {"", "a"}
-    assert second.topics is None
+    assert (first.ranges, first.states, first.results) == ({}, {}, ())
+    assert all(one.topics is None for one in others)
 
 
 def test_the_wanted_sample_is_asked_for_and_a_batch_follows_it() -> None:
@@ -102,7 +103,7 @@ def test_the_group_is_woken_by_the_sample_alone() -> None:
     told = last(job.batch(wanted_ms + SAMPLED_AFTER_MS))
     assert told is not None
     assert (told.verdict.grade, told.verdict.pending_until_ms) == (Grade.EXPLAINABLE, None)
-    assert job.store.commits[-1].topics is not None
+    assert job.store.last_batch().topics is not None
     assert last(job.batch(wanted_ms + 2 * SAMPLED_AFTER_MS)) is None
 
 
@@ -155,7 +156,7 @@ def test_nobody_is_asked_where_polling_is_off() -> None:
         publish=lambda _control: None,
     )
     function(table(story.rows, {(OFFSETS, story.rows[0].partition): Range(0, 100)}, story.now_ms + 100), 0)
-    (commit,) = store.commits
+    commit = store.last_batch()
     told = last(commit)
     assert told is not None
     assert told.verdict.grade is Grade.EXPLAINABLE

@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.spark.offsets import (
     advance,
     bundles,
     spans,
+    with_homes,
 )
 
 A, B = SourcePartition("t", "id", 0), SourcePartition("t", "id", 1)
@@ -151,12 +152,37 @@ def test_limited_steps_reach_the_end_without_gap_or_overlap(sizes: list[tuple[in
     assert offset.tick_ms == 1_000
 
 
-@given(st.lists(st.integers(0, 5_000), max_size=20), st.integers(1, 4))
-def test_bundles_keep_every_span_once(sizes: list[int], at_most: int) -> None:
-    todo = [Span(SourcePartition("t", "id", n), 0, size) for n, size in enumerate(sizes)]
-    groups = bundles(todo, at_most)
-    assert sorted(span for group in groups for span in group) == sorted(todo)
-    assert len(groups) <= max(1, at_most)
+GROUPS = {f"connect-{n}": ("", f"c{n % 2}-configs", f"c{n}-status") for n in range(4)}
+"""Two and two of them share their config topic."""
+LOG = "__consumer_offsets"
+LOG_PARTITIONS = 10
+
+
+@given(st.lists(st.integers(0, 5_000), max_size=20), st.integers(1, 4), st.sets(st.sampled_from(sorted(GROUPS))))
+def test_bundles_keep_every_span_once_and_what_concerns_a_group_together(
+    sizes: list[int], at_most: int, named: set[str]
+) -> None:
+    groups = with_homes({name: GROUPS[name] for name in named}, LOG, LOG_PARTITIONS)
+    topics = sorted({topic for _, *own in groups.values() for topic in own})
+    keys = [
+        *(SourcePartition(LOG, "id", n) for n in range(LOG_PARTITIONS)),
+        *(SourcePartition(topic, "id", n) for topic in topics for n in range(2)),
+    ]
+    todo = [Span(key, 0, size) for key, size in zip(keys, sizes, strict=False)]
+    made = bundles(todo, at_most, groups)
+    assert sorted(span for one in made for span in one.spans) == sorted(todo)
+    assert len(made) <= max(1, at_most)
+    for group, (home, *own) in groups.items():
+        concerned = {span for span in todo if span.key.topic in own or f"{span.key.topic}-{span.key.partition}" == home}
+        holding = [one for one in made if concerned & set(one.spans)]
+        assert len(holding) == (1 if concerned else 0)
+        assert all(group in one.groups for one in holding)
+        assert sum(group in one.groups for one in made) <= 1
+
+
+def test_a_home_that_is_known_counts_more_than_the_hash() -> None:
+    assert with_homes({"connect-cluster": ("", "t")}, LOG, 50) == {"connect-cluster": (f"{LOG}-13", "t")}
+    assert with_homes({"connect-cluster": ("mirrored-3", "t")}, LOG, 50) == {"connect-cluster": ("mirrored-3", "t")}
 
 
 def test_little_is_read_by_one_task_and_much_by_several() -> None:

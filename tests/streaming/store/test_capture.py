@@ -66,6 +66,7 @@ def batch(store: PostgresStore, given: ClusterSettings, some: list[RawRecord], n
             version=STATE_VERSION,
             state=outcome.state.lines,
             due_ms=outcome.due_ms,
+            revision=stored[key].revision if key in stored else 0,
             waiting=outcome.state.waiting,
             waits=outcome.waits,
         )

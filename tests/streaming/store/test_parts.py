@@ -56,12 +56,12 @@ def test_what_an_incident_leaves_open_ends_with_it(store: PostgresStore) -> None
     assert [row[2] for row in parts(store)] == [9_000, 9_000]
 
 
-def test_the_same_batch_twice_changes_nothing(store: PostgresStore) -> None:
+def test_the_same_results_twice_change_nothing(store: PostgresStore) -> None:
     epoch = store.claim()
     batch = (incident(), ONE, replace(TWO, resolved_at_ms=7))
     store.commit(commit(epoch, 0, 10, *batch))
     once = parts(store)
-    store.commit(commit(epoch, 0, 10, *batch))
+    store.commit(commit(epoch, 10, 20, *batch))
     assert parts(store) == once
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from rebalance_monitor.streaming.core.model.results import Source
-from rebalance_monitor.streaming.core.ports import OutOfStep, PartitionKey
+from rebalance_monitor.streaming.core.ports import AlreadyThere, OutOfStep, PartitionKey
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import GROUP, PARTITION, TOPIC, commit, generation, incident, pending, state
 from tests.streaming.store.test_postgres import everything, rows
@@ -30,8 +30,11 @@ def test_a_new_partition_may_begin_above_zero_where_its_log_begins(store: Postgr
 def test_positions_never_go_back(store: PostgresStore) -> None:
     epoch = store.claim()
     store.commit(commit(epoch, 0, 10))
-    store.commit(commit(epoch, 2, 7))
+    for start, end in ((2, 7), (2, 12), (0, 11)):
+        with pytest.raises(OutOfStep):
+            store.commit(commit(epoch, start, end, generation(9)))
     assert store.positions() == {PARTITION: 10}
+    assert rows(store, "select count(*) from rebalance_monitor.generations") == [(0,)]
 
 
 def test_a_position_says_when_it_moved(store: PostgresStore) -> None:
@@ -41,7 +44,8 @@ def test_a_position_says_when_it_moved(store: PostgresStore) -> None:
     epoch = store.claim()
     store.commit(commit(epoch, 0, 10))
     first = moved_at()
-    store.commit(commit(epoch, 0, 10))
+    with pytest.raises(AlreadyThere):
+        store.commit(commit(epoch, 0, 10))
     assert moved_at() == first, "repeated, nothing moved"
     store.commit(commit(epoch, 10, 20))
     assert moved_at() > first  # type: ignore[operator]

@@ -1,6 +1,5 @@
 """The store against a real PostgreSQL: one transaction, one authority on progress, one writer."""
 
-import logging
 from dataclasses import replace
 from secrets import token_hex
 from typing import Any, cast
@@ -10,9 +9,19 @@ import pytest
 
 from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, Incident, JobState, Subject
-from rebalance_monitor.streaming.core.ports import Deposed, GroupKey, KeptState, StoredState
+from rebalance_monitor.streaming.core.ports import (
+    AlreadyThere,
+    Deposed,
+    GroupKey,
+    KeptState,
+    Overtaken,
+    Position,
+    Range,
+    StoredState,
+)
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from rebalance_monitor.streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.writer import check_epoch
 from tests.streaming.builders import (
     GROUP,
     PARTITION,
@@ -62,7 +71,7 @@ def test_a_commit_can_be_read_back(store: PostgresStore) -> None:
         )
     )
     assert store.positions() == {PARTITION: 10}
-    assert store.load([GROUP, GroupKey("c", "none")]) == {GROUP: state(500)}
+    assert store.load([GROUP, GroupKey("c", "none")]) == {GROUP: state(500, revision=1)}
     ((key, document),) = rows(
         store,
         'select array[cluster, topic_id, partition::text, "offset"::text], document from rebalance_monitor.generations',
@@ -86,8 +95,53 @@ def test_a_repeated_batch_changes_nothing(store: PostgresStore) -> None:
     )  # fmt: skip
     store.commit(batch)
     before = everything(store)
-    store.commit(batch)
+    with pytest.raises(AlreadyThere):
+        store.commit(batch)
     assert everything(store) == before
+
+
+def test_a_state_is_written_over_the_one_that_was_loaded_or_not_at_all(store: PostgresStore) -> None:
+    """With all that is in the same bundle; whoever loaded none writes over none."""
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10, states={GROUP: state(1)}))
+    for late in (state(2), state(2, revision=2)):
+        with pytest.raises(Overtaken):
+            store.commit(commit(epoch, 10, 20, generation(15), states={GROUP: late, GroupKey("c", "new"): state(3)}))
+    assert store.positions() == {PARTITION: 10}
+    assert store.load([GROUP, GroupKey("c", "new")]) == {GROUP: state(1, revision=1)}
+    store.commit(commit(epoch, 10, 20, states={GROUP: state(2, revision=1)}))
+    assert store.load([GROUP]) == {GROUP: state(2, revision=2)}
+
+
+def test_bundles_of_one_writer_commit_side_by_side(store: PostgresStore, dsn: str) -> None:
+    """Both write the same contents of members; neither waits for the other's transaction to know who is the writer."""
+    epoch, other = store.claim(), PostgresStore(dsn)
+    blobs = {"one": b"1", "two": b"2"}
+    with store.database.session() as connection, connection.transaction():
+        check_epoch(connection, epoch, lock=True)
+        there = PARTITION._replace(partition=4)
+        other.commit(commit(epoch, 0, 10, generation(), key=there, blobs=blobs))
+        with other.database.session() as second:
+            second.execute("set lock_timeout = '100ms'")
+        with pytest.raises(DatabaseUnreachable, match="lock timeout"):
+            other.claim()
+    store.commit(commit(epoch, 0, 10, blobs=dict(reversed(blobs.items()))))
+    assert store.positions() == {PARTITION: 10, there: 10}
+
+
+def test_what_is_remembered_of_holes_comes_with_the_positions(store: PostgresStore) -> None:
+    covered = Range(0, 10, hole=7, markers=True)
+    store.commit(replace(commit(store.claim()), ranges={PARTITION: covered}))
+    there = PARTITION._replace(partition=4)
+    assert store.at([PARTITION, there]) == {PARTITION: Position(10, 7, True)}
+    assert store.at([]) == {}
+
+
+def test_groups_with_topics_of_their_own(store: PostgresStore) -> None:
+    connect = replace(state(1), has_topics=True, home="log-3")
+    store.commit(commit(store.claim(), states={GROUP: connect, GroupKey("c", "consumers"): state(1)}))
+    assert store.with_topics("c") == {GROUP.group: "log-3"}
+    assert store.with_topics("other") == {}
 
 
 def test_a_second_writer_deposes_the_first(store: PostgresStore, dsn: str) -> None:
@@ -142,7 +196,7 @@ def test_timers(store: PostgresStore) -> None:
     assert store.earliest_due_ms("c") == 100
     assert store.due("c", 99) == []
     assert store.due("c", 300) == [GroupKey("c", "b"), GroupKey("c", "a")]
-    store.commit(commit(epoch, 10, 20, states={GroupKey("c", "b"): state(None)}))
+    store.commit(commit(epoch, 10, 20, states={GroupKey("c", "b"): state(None, revision=1)}))
     assert store.earliest_due_ms("c") == 300
 
 
@@ -219,7 +273,7 @@ def test_no_name_a_client_may_choose_stops_the_job(store: PostgresStore, group: 
             other_groups={("c", group, "share"): 1},
         )
     )
-    assert store.load([key]) == {key: state(1)}
+    assert store.load([key]) == {key: state(1, revision=1)}
     assert store.due("c", 1) == [key]
     assert len(rows(store, "select 1 from rebalance_monitor.generations")) == 1
 
@@ -253,29 +307,25 @@ def refused_by_its_index() -> Incident:
     return apart(token_hex(20_000))
 
 
-def test_a_row_that_is_refused_stops_no_other(store: PostgresStore, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_row_that_is_refused_stops_no_other(store: PostgresStore) -> None:
     """Whatever PostgreSQL has against it: positions, states and all other rows are committed, the row is named."""
-    told: list[str] = []
-    store.on_refused(told.append)
     nobody = replace(apart("i9"), historic=cast(bool, None))
     results = (*(generation(n) for n in range(5)), incident(), nobody, undecodable(7), refused_by_its_index())
-    with caplog.at_level(logging.ERROR):
-        store.commit(commit(store.claim(), 0, 10, *results, states={GROUP: state(5)}))
+    refused = store.commit(commit(store.claim(), 0, 10, *results, states={GROUP: state(5)}))
     assert store.positions() == {PARTITION: 10}
-    assert store.load([GROUP]) == {GROUP: state(5)}
+    assert store.load([GROUP]) == {GROUP: state(5, revision=1)}
     assert rows(store, "select incident_id from rebalance_monitor.incidents") == [("i1",)]
     assert rows(store, "select count(*) from rebalance_monitor.generations") == [(5,)]
     assert rows(store, "select records from rebalance_monitor.undecodable_counts") == [(1,)]
-    assert sorted(told) == ["incidents", "incidents", "outbox"]
-    logged = [record.fields for record in caplog.records]  # type: ignore[attr-defined]  # the handler's JSON
-    assert {(one["table"], one["key"][0][:2]) for one in logged} >= {("incidents", "i9")}
+    assert sorted(row.table for row in refused) == ["incidents", "incidents", "outbox"]
+    assert {(row.table, row.key[0][:2]) for row in refused} >= {("incidents", "i9")}
     store.commit(commit(store.claim(), 10, 20, generation(15)))
     assert store.positions() == {PARTITION: 20}
 
 
 def test_a_group_whose_state_is_refused_begins_anew(store: PostgresStore) -> None:
     store.commit(commit(store.claim(), 0, 10, states={GROUP: state(5)}))
-    broken = replace(state(6), version=cast(int, None))
+    broken = replace(state(6, revision=1), version=cast(int, None))
     store.commit(commit(store.claim(), 10, 20, generation(15), states={GROUP: broken}))
     assert store.positions() == {PARTITION: 20}
     assert store.load([GROUP]) == {}

@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.ports import GroupKey, Store, StoredState
 from rebalance_monitor.streaming.store.postgres import PostgresStore
-from tests.streaming.builders import commit
+from tests.streaming.builders import commit, onto
 from tests.streaming.spark.memory_store import MemoryStore
 from tests.streaming.store.test_postgres import rows
 
@@ -28,7 +28,7 @@ class WaitingRowsContract:
         raise NotImplementedError
 
     def write(self, store: Store, start: int, states: dict[GroupKey, StoredState]) -> None:
-        store.commit(commit(1, start, start + 10, states=states))
+        store.commit(commit(1, start, start + 10, states=onto(store, states)))
 
     @pytest.fixture
     def claimed(self, empty: Store) -> Store:

@@ -1,0 +1,103 @@
+"""What /metrics needs of the results of a bundle: little enough to send from where they were made.
+
+A gauge shows the newest generation of a group alone, and a counter needs of each judged generation its grade and cause.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from rebalance_monitor.streaming.core.model.published import as_object
+from rebalance_monitor.streaming.core.model.results import (
+    Aftermath,
+    Generation,
+    GroupProgress,
+    Part,
+    Result,
+)
+from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks
+from rebalance_monitor.streaming.store.loads import Load, loads_of
+from rebalance_monitor.streaming.store.stored import LastGeneration
+
+_NOT_SHOWN = (Generation, Aftermath, Part, GroupProgress)
+"""Generations are shown by their numbers; of the others there is a page, and too many for a series each."""
+
+
+class Newest(NamedTuple):
+    """The latest generation of a group, what its workers hold (Connect) and its tasks (Streams)."""
+
+    generation: LastGeneration
+    loads: dict[str, Load] | None = None
+    tasks: TaskCounts | None = None
+
+
+class Judged(NamedTuple):
+    """A generation whose verdict is final. `idle_ms`: for how long tasks of Connect stood still before it, by cause."""
+
+    cluster: str
+    group: str
+    grade: str
+    cause: str
+    at_ms: int
+    historic: bool
+    idle_ms: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchView:
+    """The results of one bundle, or of a whole batch."""
+
+    newest: tuple[Newest, ...] = ()
+    judged: tuple[Judged, ...] = ()
+    others: tuple[Result, ...] = ()
+
+
+def view_of(results: Sequence[Result]) -> BatchView:
+    """What is shown of these results."""
+    generations = [one for one in results if isinstance(one, Generation)]
+    newest = {(one.cluster, one.group): one for one in sorted(generations, key=_place)}
+    return BatchView(
+        tuple(map(_newest, newest.values())),
+        tuple(_judged(one) for one in generations if one.verdict.pending_until_ms is None),
+        tuple(one for one in results if not isinstance(one, _NOT_SHOWN)),
+    )
+
+
+def together(views: Iterable[BatchView]) -> BatchView:
+    """The views of several bundles as one."""
+    every = tuple(views)
+    return BatchView(
+        tuple(one for view in every for one in view.newest),
+        tuple(one for view in every for one in view.judged),
+        tuple(one for view in every for one in view.others),
+    )
+
+
+def _place(generation: Generation) -> tuple[int, int]:
+    """Which of a group's generations is the newest, as `LastGeneration` says it."""
+    return generation.incarnation, generation.source.offset
+
+
+def _newest(generation: Generation) -> Newest:
+    connect, judged = generation.protocol_type == "connect", generation.verdict.pending_until_ms is None
+    return Newest(
+        LastGeneration(
+            generation.incarnation, generation.source.offset, generation.cluster, generation.group,
+            generation.generation, len(generation.members), generation.at_ms,
+            len(generation.connect.unassigned) if judged else None, generation.connect.delay_ms, connect,
+        ),
+        loads_of(generation) if connect else None,
+        None if generation.streams is None else counted_tasks(as_object(generation.streams)),
+    )  # fmt: skip
+
+
+def _judged(generation: Generation) -> Judged:
+    return Judged(
+        generation.cluster,
+        generation.group,
+        generation.verdict.grade.value,
+        generation.cause[0].kind if generation.cause else "unknown",
+        generation.at_ms,
+        generation.historic,
+        dict(generation.connect.idle_ms),
+    )

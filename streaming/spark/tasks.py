@@ -1,0 +1,158 @@
+"""Folding the bundles of a batch in Spark's tasks, where their partitions are read.
+
+    reading task   lines of a bundle, as Arrow | same task, next process: `FoldTask`: fold, commit, one line of result
+
+Rows never reach the driver. What a task has to say comes back as a value, also why it failed, because Spark tells only
+the text of an error; and so do the lines of its log.
+"""
+
+import logging
+import pickle
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
+from rebalance_monitor.streaming.core.ports import Store
+from rebalance_monitor.streaming.guarding.fold import FoldGroup
+from rebalance_monitor.streaming.spark import stacks
+from rebalance_monitor.streaming.spark.bundle import Orders, Summary, fold_bundle
+from rebalance_monitor.streaming.spark.failures import BundleFailed, first_line
+from rebalance_monitor.streaming.spark.folding import FoldHere
+from rebalance_monitor.streaming.spark.rows import SCHEMA, read_batch
+from rebalance_monitor.streaming.spark.watchdog import TASK, folding
+
+if TYPE_CHECKING:
+    from pyspark import Broadcast
+    from pyspark.sql import SparkSession
+
+LOG = "rebalance_monitor"
+_TOLD = pa.schema([("told", pa.binary())])
+_traced = set[str]()
+"""Errors of folds whose trace this process has logged."""
+OpenStore = Callable[[], Store]
+"""Opens a process's own store, once; it is sent to the workers, so it holds no password."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a task's log."""
+
+    logger: str
+    level: int
+    event: str
+    fields: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a task has to say: what came of the bundle, or why nothing did."""
+
+    came: Summary | Exception
+    log: tuple[Line, ...]
+
+
+class _Kept(logging.Handler):
+    """Keeps lines until the task is over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[Line] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields = getattr(record, "fields", {})
+        self.lines.append(Line(record.name, record.levelno, record.getMessage(), dict(fields)))
+
+
+@contextmanager
+def _kept_log() -> Iterator[list[Line]]:
+    kept, log = _Kept(), logging.getLogger(LOG)
+    log.addHandler(kept)
+    log.setLevel(logging.INFO)
+    try:
+        yield kept.lines
+    finally:
+        log.removeHandler(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldTask:
+    """What a task does with the lines that it has read. `scratch`: where it shows that it goes on (`watchdog`)."""
+
+    orders: Orders
+    knowledge: Callable[[], Knowledge]
+    open_store: OpenStore
+    fold: FoldGroup
+    scratch: Path
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        stacks.offer(self.scratch, TASK)
+        table = pa.Table.from_batches(list(batches), SCHEMA)
+        with _kept_log() as lines, folding(self.scratch) as goes_on:
+            came: Summary | Exception
+            try:
+                batch = read_batch(table, self.orders.cluster_id)
+                here = FoldHere(self.fold, goes_on)
+                store, knowledge = self.open_store(), self.knowledge()
+                came = fold_bundle(store, self.orders, knowledge, batch, here, traced=_traced)
+            except Exception as why:
+                came = _sent(why)
+        yield pa.RecordBatch.from_arrays(
+            [pa.array([pickle.dumps(Told(came, tuple(lines)))], pa.binary())], schema=_TOLD
+        )
+
+
+def _sent(why: Exception) -> Exception:
+    """The error as it can be sent: itself where it is one of ours, else what it says."""
+    try:
+        if type(why).__module__.startswith("rebalance_monitor."):
+            return pickle.loads(pickle.dumps(why))  # type: ignore[no-any-return]
+    except Exception:
+        pass
+    return BundleFailed(f"{type(why).__name__}: {first_line(why)}")
+
+
+class SparkTasks:
+    """`batch.Tasks` on a session. Knowledge is sent when it changes."""
+
+    def __init__(self, spark: "SparkSession", open_store: OpenStore, fold: FoldGroup, scratch: Path) -> None:
+        self._spark, self._open_store, self._fold, self._scratch = spark, open_store, fold, scratch
+        self._sent: tuple[Knowledge, Broadcast[Knowledge]] | None = None
+
+    def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[Summary | Exception]:
+        task = FoldTask(orders, self._at_workers(knowledge), self._open_store, self._fold, self._scratch)
+        lines = frame.mapInArrow(task, "told binary").toArrow()
+        told: list[Told] = [pickle.loads(line.as_py()) for line in lines.column("told")]
+        for one in told:
+            for line in one.log:
+                logging.getLogger(line.logger).log(line.level, line.event, extra={"fields": line.fields})
+        return [one.came for one in told]
+
+    def _at_workers(self, knowledge: Knowledge) -> Callable[[], Knowledge]:
+        """How a worker gets it."""
+        if knowledge == NOTHING_KNOWN:
+            return _nothing_known
+        if self._sent is None or self._sent[0] is not knowledge:
+            if self._sent is not None:
+                self._sent[1].destroy()
+            self._sent = knowledge, self._spark.sparkContext.broadcast(knowledge)
+        return _Value(self._sent[1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """What was broadcast."""
+
+    of: "Broadcast[Knowledge]"
+
+    def __call__(self) -> Knowledge:
+        knowledge: Knowledge = self.of.value
+        return knowledge
+
+
+def _nothing_known() -> Knowledge:
+    return NOTHING_KNOWN
