@@ -30,6 +30,7 @@ from rebalance_monitor.streaming.metrics.known_group import key_of
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.subject_series import Subjects
 from rebalance_monitor.streaming.metrics.task_series import TaskSeries
+from rebalance_monitor.streaming.metrics.unseen_ends import UnseenEnds
 from rebalance_monitor.streaming.store.loads import Load, loads_of
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.stored import LastGeneration
@@ -57,6 +58,7 @@ class Series:
         self._incidents = Incidents(families, self._groups, path, clock_s, limits, windows or Windows())
         self._tasks = TaskSeries(families, self._groups, limits)
         self._subjects = Subjects(families, limits)
+        self._unseen_ends = UnseenEnds()
         self._known: dict[GroupLabels, dict[str, NotifiedIncident]] = {}
         self._others: dict[tuple[str, str], set[str]] = {}
         self._reasons: set[str] = set()
@@ -152,6 +154,10 @@ class Series:
                 self._incident(replace(incident, firing=incident.firing or incident.incident_id in leaders))
 
     def _incident(self, incident: Incident) -> None:
+        if not self._unseen_ends.holds(incident):
+            self._publish(incident)
+
+    def _publish(self, incident: Incident) -> None:
         self._incidents.state(incident)
         self._tasks.incident(incident)
         self._subjects.incident(incident)
@@ -172,6 +178,8 @@ class Series:
 
     def sweep(self, now_ms: int) -> None:
         """Called before each scrape: what is over goes, what maintenance mutes shows 0."""
+        for incident in self._unseen_ends.seen():
+            self._publish(incident)
         self._incidents.sweep(now_ms)
         self._groups.sweep()
         self._tasks.sweep()
