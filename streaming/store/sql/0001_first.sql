@@ -193,6 +193,7 @@ create table rebalance_monitor.outbox (
     done boolean not null default false
 );
 create index outbox_waiting on rebalance_monitor.outbox (sequence) where not done;
+create index outbox_incident on rebalance_monitor.outbox (incident_id);
 
 create table rebalance_monitor.outbox_sent (
     key text not null references rebalance_monitor.outbox (key) on delete cascade,

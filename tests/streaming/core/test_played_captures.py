@@ -1,6 +1,7 @@
 """Captures played to a live job in whatever batches, as they were dated, late, faster, or all at once, and with the job
 killed in between: what is found is what `replay` says, and people are notified of it."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +55,7 @@ class Job:
     documents: dict[str, Incident] = field(default_factory=dict)
     followed: set[str] = field(default_factory=set)
     outbox: list[tuple[str, str]] = field(default_factory=list)  # incident id and transition
+    heard: dict[str, int] = field(default_factory=dict)
 
     def fold(self, rows: Sequence[Row], now_ms: int, *, ends: bool = False) -> FoldOutcome:
         """One batch without its commit."""
@@ -69,7 +71,9 @@ class Job:
         transitions = [one for one in outcome.results if isinstance(one, Incident)]
         told = notifications(self.known, [one for one in transitions if not one.historic])
         before = {name: as_object(one) for name, one in self.documents.items()}
-        self.outbox += [(row[1], row[2]) for row in outbox_rows(told.told, before, 0)]
+        rows = outbox_rows(told.told, before, 0, heard=self.heard)
+        self.outbox += [(row[1], row[2]) for row in rows]
+        self.heard.update({row[1]: json.loads(row[3])["times_notified"] for row in rows})
         self.known = told.known
         self.followed |= {name for name, one in {**told.known, **told.followed}.items() if one.led_by}
         self.documents.update({one.incident_id: one for one in transitions})
@@ -183,7 +187,7 @@ def received(job: Job) -> None:
         if one.historic or one.fired_at_ms is None or one.alert is AlertSeverity.INFO or name in job.followed:
             continue
         told = [transition for incident, transition in job.outbox if incident == name]
-        assert told[:1] in (["fired"], ["updated"]), (one.rule, told)  # the latter where it was a report first
+        assert told[:1] == ["fired"], (one.rule, told)
         assert one.firing or told[-1] in ("resolved", "ended"), (one.rule, told)
 
 
