@@ -51,11 +51,13 @@ class Series:
         clock_s: Callable[[], float] = time.monotonic,
         limits: SeriesLimits | None = None,
         windows: Windows | None = None,
+        now_s: Callable[[], float] = time.time,
     ) -> None:
         limits = limits if limits is not None else SeriesLimits()
-        self._families = families
+        windows = windows if windows is not None else Windows()
+        self._families, self._windows, self._now_s = families, windows, now_s
         self._groups = Groups(families, limits, clock_s)
-        self._incidents = Incidents(families, self._groups, path, clock_s, limits, windows or Windows())
+        self._incidents = Incidents(families, self._groups, path, clock_s, limits, windows)
         self._tasks = TaskSeries(families, self._groups, limits)
         self._subjects = Subjects(families, limits)
         self._unseen_ends = UnseenEnds()
@@ -154,7 +156,8 @@ class Series:
                 self._incident(replace(incident, firing=incident.firing or incident.incident_id in leaders))
 
     def _incident(self, incident: Incident) -> None:
-        if not self._unseen_ends.holds(incident):
+        muting = self._windows.muting(incident.cluster, incident.group, int(self._now_s() * 1000))
+        if not self._unseen_ends.holds(incident, muted=muting is not None):
             self._publish(incident)
 
     def _publish(self, incident: Incident) -> None:

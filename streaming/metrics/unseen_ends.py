@@ -19,11 +19,13 @@ class UnseenEnds:
         self._over: dict[str, Incident] = {}
         self._shown: dict[str, Incident] = {}
 
-    def holds(self, incident: Incident) -> bool:
-        """Whether this state of an incident is not published before a scrape has shown the state before it."""
+    def holds(self, incident: Incident, *, muted: bool) -> bool:
+        """Whether this state of an incident is not published before a scrape has shown the state before it. `muted`:
+        maintenance mutes it now; what fires in a window is not to be shown."""
         name = incident.incident_id
         if incident.firing:
-            self._firing.add(name)
+            if not muted:
+                self._firing.add(name)
             self._over.pop(name, None)
             self._shown.pop(name, None)
             return False
