@@ -34,7 +34,7 @@ FOLDER = BUILD / "breaks"
 CONNECTORS = {"orders": 5, "invoices": 4}
 READERS, TOPIC, PARTITIONS = "orders-readers", "orders", 4
 LOOKED_AFTER_S, FROZEN_S, SETTLED_S = 30.0, 90.0, 30.0
-_SEEN = ("cluster", "group", "rule", "severity", "alert", "attention", "message", "next_step", "certainty")
+_SEEN = ("group", "rule", "severity", "certainty", "alert", "message", "next_step")
 
 
 class BreaksStage(Stage):
@@ -79,14 +79,13 @@ class Breaks:
         workers.create_sink(self.stage.workers[0], "invoices", CONNECTORS["invoices"], "nothing")
 
     def a_task_failed_and_others_came_and_went(self, look: Callable[[], None]) -> None:
-        # Its file lies in a folder that does not exist, so each task fails when it starts.
-        workers.create_sink(self.stage.workers[0], "nowhere/failing", 2, "nothing")
+        workers.create_sink(self.stage.workers[0], "failing", 2, "nothing", folder="no-such-folder/")
         for name in ("passing", "another"):
             workers.create_sink(self.stage.workers[0], name, 1, "nothing")
             time.sleep(3)
             self._delete(name)
         look()
-        self._delete("nowhere%2Ffailing")
+        self._delete("failing")
 
     def one_member_stuck(self, look: Callable[[], None]) -> None:
         with ExitStack() as stack, readers(self.stage.broker.address, ("quick", "stuck")) as group:
@@ -166,7 +165,7 @@ class Heard:
         groups = self._api("groups")
         return {
             "groups": [{key: one[key] for key in ("group", "state")} for one in groups],
-            "incidents": [{key: one.get(key) for key in _SEEN} for one in self._api("incidents")],
+            "incidents": [_incident(one) for one in self._api("incidents")],
             "not_ok": [one for one in self._api("connectors_and_tasks") if one.get("agreement") != "ok"],
             "page": {one["group"]: self._page(one["group"]) for one in groups},
             "alerts": [_alert(one) for one in self._prometheus.firing()],
@@ -183,6 +182,11 @@ class Heard:
         body = re.sub(r"(?s)<(script|style|head)\b.*?</\1>", "", answer.raise_for_status().text)
         lines = unescape(re.sub(r"<(?!/?(b|i|em|strong|code|a|span|time|small)\b)[^>]*>", "\n", body)).splitlines()
         return [said for line in lines if (said := re.sub(r"<[^>]*>|\s+", " ", line).strip())]
+
+
+def _incident(shown: Mapping[str, Any]) -> dict[str, Any]:
+    told = {key: shown["violation"][key] for key in _SEEN}
+    return {**told, **{key: shown[key] for key in ("attention", "why", "until_ms")}}
 
 
 def _alert(alert: Mapping[str, Any]) -> dict[str, str]:
