@@ -299,7 +299,7 @@ create table rebalance_monitor.connectors_and_tasks (
     running text,
     running_generation integer,
     running_at_ms bigint,
-    since_ms bigint not null,
+    since_ms bigint,
     agreement text not null,
     document jsonb not null,
     batch_id bigint not null,

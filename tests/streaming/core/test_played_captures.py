@@ -75,9 +75,9 @@ class Job:
         transitions = [one for one in outcome.results if isinstance(one, Incident)]
         told = notifications(self.known, [one for one in transitions if not one.historic])
         before = {name: as_object(one) for name, one in self.documents.items()}
-        rows = outbox_rows(told.told, before, 0, heard=self.heard)
-        self.outbox += [(row[1], row[2]) for row in rows]
-        self.heard.update({row[1]: json.loads(row[3])["times_notified"] for row in rows})
+        written = outbox_rows(told.told, before, 0, heard=self.heard)
+        self.outbox += [(row[1], row[2]) for row in written]
+        self.heard.update({row[1]: json.loads(row[3])["times_notified"] for row in written})
         self.known = told.known
         self.followed |= {name for name, one in {**told.known, **told.followed}.items() if one.led_by}
         self.documents.update({one.incident_id: one for one in transitions})

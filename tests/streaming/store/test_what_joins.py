@@ -67,5 +67,5 @@ def test_what_was_notified_is_updated_however_quiet_it_was_meanwhile(store: Post
 
 def test_what_fires_again_as_a_report_fires_again_when_it_becomes_louder(store: PostgresStore) -> None:
     ended = replace(ONE, transition="ended", firing=False)
-    again = {"times_told": 2}
-    assert told(store, ONE, ended, replace(REPORT, **again), replace(LOUDER, **again)) == ["fired", "ended", "fired"]
+    again = [replace(one, times_told=2) for one in (REPORT, LOUDER)]
+    assert told(store, ONE, ended, *again) == ["fired", "ended", "fired"]

@@ -45,7 +45,7 @@ def row_of(now: Situation, job: JobKey, standing: ChangedJob, agreement: str) ->
         running=shown.worker if shown is not None else None,
         running_generation=shown.generation if shown is not None else None,
         running_at_ms=shown.at_ms if shown is not None else None,
-        since_ms=facts.since_ms,
+        since_ms=facts.since_ms if facts.holders else None,
         agreement=agreement,
         gone=agreement == "gone",
     )
