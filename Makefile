@@ -21,7 +21,7 @@ stop:  ## end a demo that was left running
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m lab.demo.kept; else echo "nothing is installed here, so nothing was left running"; fi
 
 breaks: install  ## break six things on a cluster, and print what page, API, alerts and notifications say of each (about 12 min)
-	@exec $(BIN)/python -m lab.demo.breaks
+	@exec $(BIN)/python -m lab.demo.breaks $(ARGS)
 
 bench: install  ## measure latency, drain, memory and idle CPU of the whole job; writes docs/benchmarks.md (ARGS="--quiet-s 60" is shorter)
 	@exec $(BIN)/python -m lab.bench.job $(ARGS)

@@ -5,13 +5,14 @@ program that is notified. Each break is looked at after half a minute and at its
 written to `.build/breaks/said.jsonl`, to be read by people: what is true of a break, nobody can state beforehand.
 """
 
+import argparse
 import json
 import re
 import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from html import unescape
 from typing import Any
@@ -135,7 +136,8 @@ def _reader(address: str, name: str) -> Consumer:
 @contextmanager
 def readers(address: str, names: tuple[str, ...]) -> Iterator[dict[str, Consumer]]:
     """Consumers of one group, each with its partitions."""
-    AdminClient({"bootstrap.servers": address}).create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
+    admin = AdminClient({"bootstrap.servers": address, "log_level": 0})
+    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(30)
     producer = Producer({"bootstrap.servers": address, "log_level": 0})
     for number in range(PARTITIONS):
         producer.produce(TOPIC, b"value", partition=number)
@@ -202,8 +204,8 @@ def _message(message: Mapping[str, Any]) -> dict[str, str]:
     }  # fmt: skip
 
 
-def play(lab: Lab) -> None:
-    """All six, on a stage of their own."""
+def play(lab: Lab, chosen: Sequence[str]) -> None:
+    """Those chosen, or all six, on a stage of their own."""
     say = lab.progress.say
     with ExitStack() as stack:
         receiver = stack.enter_context(HookReceiver())
@@ -222,6 +224,8 @@ def play(lab: Lab) -> None:
             breaks.a_task_failed_and_others_came_and_went, breaks.one_member_stuck, breaks.rolling_bounce,
         ):  # fmt: skip
             name, began_s = act.__name__.replace("_", " "), time.monotonic()
+            if chosen and name not in chosen:
+                continue
             say(name)
 
             def look(name: str = name, began_s: float = began_s) -> None:
@@ -244,11 +248,14 @@ def _keep(name: str, moment: str, said: Mapping[str, Any]) -> None:
 
 def main() -> int:
     """0 when all were played; 2 when something outside is missing."""
+    parser = argparse.ArgumentParser(prog="make breaks", description=__doc__)
+    parser.add_argument("chosen", nargs="*", metavar="BREAK", help="only these, such as 'rolling bounce'")
+    chosen = parser.parse_args().chosen
     postgres.stop_server(FOLDER / "postgres")
     shutil.rmtree(FOLDER, ignore_errors=True)
     try:
         with Lab(FOLDER, Progress()) as lab:
-            play(lab)
+            play(lab, chosen)
     except LabError as error:
         print(f"breaks: {error}", file=sys.stderr)
         return 2
