@@ -256,6 +256,7 @@ class _Teller:
         now, group = self.now, self.now.group
         group.generation, group.behind, group.judged = step.generation, frozenset(step.behind), step.judged
         group.patience_ms, group.members = step.patience_ms, step.members_after(group.members)
+        group.waiting = step.waiting
         for worker in group.members:
             group.sign_of_life(worker, step.at_ms)
         if group.holes_ms:

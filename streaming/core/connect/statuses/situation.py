@@ -20,6 +20,7 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, ReachedTime
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey, key_of
 from rebalance_monitor.streaming.core.model.results import Evidence, Source, Subject
+from rebalance_monitor.streaming.core.model.subjects import subject_of
 
 NO_FACTS = JobFacts()
 TOLD = 1 << 62
@@ -76,6 +77,7 @@ class ToldGroup:
     named: int = -1
     overdue: int = -1
     stands: int = -1
+    waiting: frozenset[str] | None = None
 
     def sign_of_life(self, worker: str, at_ms: int) -> None:
         """A late one does not hide a later one that was told."""
@@ -134,7 +136,10 @@ class Situation:
 
     def change(self, job: JobKey, facts: JobFacts) -> None:
         """What is known of a job now. One that nobody knows any more is forgotten, as soon as a generation is known at
-        which it stood; one that no call before has told of, at once."""
+        which it stood; one that no call before has told of, at once. That it has stopped, a worker may say after its
+        connector was deleted."""
+        if facts.stopped and self.group.waiting is not None and subject_of(job).id not in self.group.waiting:
+            facts = replace(facts, shown=None)
         standing = self.touched[job] = self.standing(facts)
         if facts.nobodys and (standing.known or job not in self.before):
             self.jobs.drop(job)
@@ -167,6 +172,7 @@ class Situation:
 
     def forget(self) -> None:
         """A new life of the group id, or nobody left in it: who has what begins anew."""
+        self.group.waiting = None
         for job, facts in list(self.jobs.items()):
             left = replace(facts, holders=(), since=-1, since_ms=0, expected=None, claims=())
             if left != facts:
