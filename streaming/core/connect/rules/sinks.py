@@ -29,12 +29,15 @@ def consumed_twice(group: str, body: GroupGeneration, evidence: Evidence) -> Ite
             hosts[member.client_id.removeprefix(CLIENT)].append(member.client_host.lstrip("/"))
     for task, found in sorted(hosts.items()):
         if len(found) > 1:
-            where = " and ".join(sorted(found))
+            times, where = "twice" if len(found) == 2 else "more than once", " and ".join(sorted(set(found)))
+            places = f" on {where}" if len(set(found)) == 1 else f", on {where}"
             yield Finding(
                 rule=RUNNING_TWICE,
                 severity=Severity.CRITICAL,
                 certainty=Certainty.CERTAIN,
                 subjects=(Subject("task", task), Subject("group", group)),
-                message=f"task {task} runs twice, on {where}: two consumers of {group} carry its client id",
+                message=f"task {task} runs {times}{places}: {len(found)} consumers of {group} carry its client id",
                 evidence=(evidence,),
+                next_step=f"See on the page of the Connect group which worker holds task {task}: the run on any other"
+                " worker is the wrong one.",
             )
