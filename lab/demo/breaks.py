@@ -23,7 +23,7 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from lab.asking import local
 from lab.cluster import jars, postgres, workers
 from lab.cluster.workers import Worker
-from lab.demo.stage import CLUSTER, GROUP, MAX_DELAY_MS, PORTS_NEEDED, Ports, Stage
+from lab.demo.stage import CLUSTER, GROUP, MAX_DELAY_MS, PORTS_NEEDED, SIMULATED, Ports, Stage
 from lab.errors import LabError
 from lab.paths import BUILD
 from lab.ports import HOST, free_ports
@@ -43,10 +43,12 @@ class BreaksStage(Stage):
 
     hook = ""
 
-    def configuration(self) -> dict[str, object]:
-        given = super().configuration()
+    def configuration(self) -> dict[str, Any]:
+        given: dict[str, Any] = super().configuration()
         # A member that does not join again is stuck after ten seconds already, not after the five minutes it has.
         owner = {"groups": READERS, "team": "orders", "rebalance_timeout_ms": 10_000}
+        (cluster,) = given["clusters"]
+        del cluster["connect"][SIMULATED]
         return {
             **given,
             "alerting": {"path": "prometheus", "webhooks": [{"name": "hook", "url": f"{self.hook}/hook"}]},
