@@ -1,6 +1,6 @@
 """A worker may say that a task has stopped after everything about it was deleted: nobody waits for such a task."""
 
-from rebalance_monitor.streaming.core.model.results import JobState
+from rebalance_monitor.streaming.core.model.results import Aftermath, JobState
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases_status import JOB, all_running, owner_of
 
@@ -47,6 +47,9 @@ def test_a_connector_of_this_name_that_comes_later_is_another_one() -> None:
     story.wait(200)
     story.status(JOB, "RUNNING", owner_of(story, JOB))
     assert last(story, JOB) == "ok"
+    words = [one for one in story.until(120_000).fold() if isinstance(one, Aftermath)]
+    assert words
+    assert not [one for one in words if one.interrupted], "it did not stand still: it was not there"
 
 
 def test_a_task_that_stopped_with_its_worker_waits_for_the_end_of_the_delay() -> None:
