@@ -138,13 +138,20 @@ class Situation:
         """What is known of a job now. One that nobody knows any more is forgotten, as soon as a generation is known at
         which it stood; one that no call before has told of, at once. That it has stopped, a worker may say after its
         connector was deleted."""
-        if facts.stopped and self.group.waiting is not None and subject_of(job).id not in self.group.waiting:
+        if self._deleted(job, facts):
             facts = replace(facts, shown=None)
         standing = self.touched[job] = self.standing(facts)
         if facts.nobodys and (standing.known or job not in self.before):
             self.jobs.drop(job)
         else:
             self.jobs.put(job, facts)
+
+    def _deleted(self, job: JobKey, facts: JobFacts) -> bool:
+        """Whether a job has stopped that nobody waits for, by a record of the generation it stopped in or later."""
+        waiting, shown = self.group.waiting, facts.shown
+        if waiting is None or shown is None or not facts.stopped or shown.generation > self.group.stands:
+            return False
+        return subject_of(job).id not in waiting
 
     def standing(self, facts: JobFacts) -> ChangedJob:
         """A job of which this is known, at the generation at which jobs stand now."""
