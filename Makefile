@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign share probing oracle test test-of check metrics-page rooms picture clean
+.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start fuzz attack foreign share probing oracle test test-of check metrics-page rooms picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,9 @@ demo: install  ## start Kafka, Connect, PostgreSQL and the job on loopback, brea
 
 stop:  ## end a demo that was left running
 	@if [ -x $(BIN)/python ]; then $(BIN)/python -m lab.demo.kept; else echo "nothing is installed here, so nothing was left running"; fi
+
+breaks: install  ## break six things on a cluster, and print what page, API, alerts and notifications say of each (about 12 min)
+	@exec $(BIN)/python -m lab.demo.breaks $(ARGS)
 
 bench: install  ## measure latency, drain, memory and idle CPU of the whole job; writes docs/benchmarks.md (ARGS="--quiet-s 60" is shorter)
 	@exec $(BIN)/python -m lab.bench.job $(ARGS)

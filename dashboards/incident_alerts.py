@@ -74,5 +74,5 @@ def _what() -> str:
     return (
         f"{{{{ range query (printf `{asked}` {values} {values}) }}}}"
         "{{ or .Labels.subject `the group` }}{{ with .Labels.workers }} on {{ . }}{{ end }}"
-        " since {{ . | value | humanizeTimestamp }}. {{ end }}"
+        "; incident open since {{ . | value | humanizeTimestamp }}. {{ end }}"
     )

@@ -102,13 +102,16 @@ def start(
     return workers
 
 
-def create_sink(worker: Worker, name: str, tasks: int, topic: str, timeout_s: float = PATIENCE_S) -> None:
-    """Create a connector with idle tasks; refused calls during a rebalance (409) are repeated."""
+def create_sink(
+    worker: Worker, name: str, tasks: int, topic: str, timeout_s: float = PATIENCE_S, *, folder: str = ""
+) -> None:
+    """Create a connector with idle tasks; refused calls during a rebalance (409) are repeated. `folder`: where its file
+    lies; where that does not exist, each task fails."""
     config = {
         "connector.class": SINK_CLASS,
         "tasks.max": str(tasks),
         "topics": topic,
-        "file": f"{name}.txt",
+        "file": f"{folder}{name}.txt",
     }
     deadline = time.monotonic() + timeout_s
     while True:

@@ -44,7 +44,8 @@ INCIDENT = Metric(
     name="rebalance_monitor_incident",
     kind="gauge",
     unit="bool",
-    help="1 while people are notified of an incident, 0 for 30 minutes after its end and while maintenance mutes it; "
+    help="1 while people are notified of an incident, and at one scrape at least, even if it was over before; 0 for 30 "
+    "minutes after that and while maintenance mutes it; "
     "worker and connector are empty when not concerned. path says who notifies: prometheus (alert rules) or push.",
     labels=("cluster", "group", "team", "worker", "connector", "rule", "severity", "path"),
 )

@@ -202,7 +202,7 @@ def _replayed(
     undecodable = sorted((one for one in results if isinstance(one, UndecodableRecord)), key=lambda one: one.source)
     gaps = [one for one in results if isinstance(one, GapRecord)]
     told.objects.extend(map(as_object, generations))
-    told.objects.extend(as_object(_with_findings(one, parts.get(one.incident_id, ()))) for one in incidents)
+    told.objects.extend(as_object(with_findings(one, parts.get(one.incident_id, ()))) for one in incidents)
     rest: list[Result] = [*undecodable, *gaps]
     told.objects.extend(map(as_object, rest))
     told.objects.extend(as_object(one) for one in commits if isinstance(one, OffsetCommit))
@@ -240,7 +240,7 @@ def parts_of(published: Iterable[Part]) -> dict[str, list[Part]]:
     return found
 
 
-def _with_findings(incident: Incident, parts: Sequence[Part]) -> Incident:
+def with_findings(incident: Incident, parts: Sequence[Part]) -> Incident:
     """The incident, with its findings where it does not show all of them itself."""
     return replace(incident, findings=tuple(parts)) if len(parts) > 1 or incident.more else incident
 

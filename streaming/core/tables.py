@@ -259,7 +259,7 @@ CONNECTORS_AND_TASKS = PublishedTable(
         Column("running", "text?", "running.worker", "The worker that said so."),
         Column("running_generation", "int4?", "running.generation"),
         Column("running_at_ms", "int8?", "running.at_ms", "When it said so."),
-        Column("since_ms", "int8"),
+        Column("since_ms", "int8?"),
         Column("agreement", "text"),
         Column("document", "jsonb", WRITER, "The whole object: `connector_or_task`."),
         BATCH,

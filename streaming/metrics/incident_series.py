@@ -1,6 +1,6 @@
 """The gauge of incidents, which the alert rules read.
 
-    1  people are told of it
+    1  people are told of it; one scrape at least shows that (`unseen_ends`)
     0  for ZERO_FOR_S after its end, and under labels that it no longer has: every rule sees an explicit end
     0  as long as maintenance mutes it, however long that is
     -  nothing before it is told, nothing once the zero was shown long enough

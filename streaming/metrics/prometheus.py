@@ -108,7 +108,7 @@ class Exporter:
         ProcessCollector(registry=self._families.registry)
         for metric in metrics.OF_MONITOR if named else ():
             self._families.series(metric, (self._cluster,))  # with the value 0
-        self._series = Series(self._families, path, clock_s, limits, windows)
+        self._series = Series(self._families, path, clock_s, limits, windows, now_s)
         self._now_s = now_s
         self._committed_s: float | None = None
         self._restored = False

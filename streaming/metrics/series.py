@@ -17,6 +17,7 @@ from .incident_series import Incidents
 from .known_group import key_of
 from .limits import SeriesLimits
 from .named_series import Subjects, TaskSeries
+from .unseen_ends import UnseenEnds
 
 # Reasons are made by decoders; should one ever carry data, the series still stay few.
 MOST_REASONS = 50
@@ -36,13 +37,16 @@ class Series:
         clock_s: Callable[[], float] = time.monotonic,
         limits: SeriesLimits | None = None,
         windows: Windows | None = None,
+        now_s: Callable[[], float] = time.time,
     ) -> None:
         limits = limits if limits is not None else SeriesLimits()
-        self._families = families
+        windows = windows if windows is not None else Windows()
+        self._families, self._windows, self._now_s = families, windows, now_s
         self.groups = Groups(families, limits, clock_s)
-        self._incidents = Incidents(families, self.groups, path, clock_s, limits, windows or Windows())
+        self._incidents = Incidents(families, self.groups, path, clock_s, limits, windows)
         self._tasks = TaskSeries(families, self.groups, limits)
         self._subjects = Subjects(families, limits)
+        self._unseen_ends = UnseenEnds()
         self._known: dict[GroupLabels, dict[str, NotifiedIncident]] = {}
         self._others: dict[tuple[str, str], set[str]] = {}
         self._reasons: set[str] = set()
@@ -117,12 +121,19 @@ class Series:
                 self._incident(replace(incident, firing=incident.firing or incident.incident_id in leaders))
 
     def _incident(self, incident: Incident) -> None:
+        muting = self._windows.muting(incident.cluster, incident.group, int(self._now_s() * 1000))
+        if not self._unseen_ends.holds(incident, muted=muting is not None):
+            self._publish(incident)
+
+    def _publish(self, incident: Incident) -> None:
         self._incidents.state(incident)
         self._tasks.incident(incident)
         self._subjects.incident(incident)
 
     def sweep(self, now_ms: int) -> None:
         """Called before each scrape: what is over goes, what maintenance mutes shows 0."""
+        for incident in self._unseen_ends.seen():
+            self._publish(incident)
         self._incidents.sweep(now_ms)
         self.groups.sweep()
         self._tasks.sweep()

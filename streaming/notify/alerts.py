@@ -80,8 +80,8 @@ def summary(incident: Incident) -> str:
 def description(incident: Incident, style: AlertStyle) -> str:
     """Which connector, task or member, on which workers, since when, and the incident's message."""
     what = named_text(incident, style.worker) or "the group"
-    others = also_text(incident)
-    return f"{what} since {rfc3339(incident.opened_at_ms)}. {incident.message}{f'. {others}' if others else ''}"
+    since, others = rfc3339(incident.opened_at_ms), also_text(incident)
+    return f"{what}; incident open since {since}. {incident.message}{f'. {others}' if others else ''}"
 
 
 def group_url(cluster: str, group: str, addresses: Addresses) -> str:

@@ -104,13 +104,20 @@ def _part(rows: Contents, part: Part, shown: Object, given: Mapping[str, Any]) -
 
 
 def outbox_rows(
-    transitions: Sequence[Incident], before: Mapping[str, Any], batch_id: int, hushed: Collection[str] = ()
+    transitions: Sequence[Incident],
+    before: Mapping[str, Any],
+    batch_id: int,
+    hushed: Collection[str] = (),
+    heard: Mapping[str, int] | None = None,
 ) -> list[TableRow]:
-    """What people are to be told: that it fires, that its alert changed, that it is over. Reports (info) stay silent.
+    """What people are to be told: that it fires, that its alert changed, that it is over. Reports (info) stay silent;
+    one that becomes louder fires.
 
     What a batch brings of one incident while it fires is one notification: how it began, with the last state.
-    `before`: stored documents by incident id; `hushed`: incidents that maintenance mutes.
+    `before`: stored documents by incident id; `hushed`: incidents that maintenance mutes; `heard`: by incident id, the
+    last of the times it began to fire that a notification was written of.
     """
+    known_times = heard or {}
     latest: dict[str, Incident] = {name: incident_of(document, "") for name, document in before.items()}
     told: list[tuple[Incident, Incident | None]] = []
     at: dict[str, int] = {}
@@ -120,6 +127,8 @@ def outbox_rows(
         if incident.transition == "updated" and incident.firing and place is not None and told[place][0].firing:
             told[place] = replace(incident, transition=told[place][0].transition), told[place][1]
         elif incident.incident_id not in hushed and _tells(incident, known):
+            if incident.transition == "updated" and place is None and not _heard(incident, known_times):
+                incident = replace(incident, transition="fired")
             at[incident.incident_id] = len(told)
             told.append((incident, known if incident.transition == "updated" else None))
     return [_outbox_row(one, previous, batch_id) for one, previous in told]
@@ -145,6 +154,11 @@ def outbox_row(key: str, incident: Incident, previous: Object | None, batch_id: 
         previous=previous,
         batch_id=batch_id,
     )
+
+
+def _heard(incident: Incident, times: Mapping[str, int]) -> bool:
+    """Whether somebody was told of it since it began to fire: not of what was a report until now."""
+    return times.get(incident.incident_id, 0) >= incident.times_told
 
 
 def _tells(incident: Incident, before: Incident | None) -> bool:

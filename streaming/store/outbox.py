@@ -23,6 +23,20 @@ class Notification:
     previous: Mapping[str, Any] | None
 
 
+def notified_before(
+    connection: Connection, incident_ids: Sequence[str]
+) -> tuple[dict[str, Mapping[str, Any]], dict[str, int]]:
+    """The stored documents of these incidents, and the last of the times each began to fire that a notification was
+    written of."""
+    rows = connection.execute(
+        "select i.incident_id, i.document, max((o.document->>'times_notified')::int) from rebalance_monitor.incidents i"
+        " left join rebalance_monitor.outbox o using (incident_id) where i.incident_id = any(%s)"
+        " group by i.incident_id, i.document",
+        (list(incident_ids),),
+    ).fetchall()
+    return {row[0]: row[1] for row in rows}, {row[0]: row[2] for row in rows if row[2] is not None}
+
+
 def waiting(connection: Connection, url: str) -> list[Notification]:
     """The oldest notifications this URL has not got yet, in the order of their transitions."""
     rows = connection.execute(

@@ -42,7 +42,7 @@ from rebalance_monitor.streaming.store.leaders import known_rows, notified_of, w
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.migrations import known, migrate
 from rebalance_monitor.streaming.store.muted import Muting, before_transitions, mark
-from rebalance_monitor.streaming.store.outbox import CHANNEL
+from rebalance_monitor.streaming.store.outbox import CHANNEL, notified_before
 from rebalance_monitor.streaming.store.past import StoredPast
 from rebalance_monitor.streaming.store.refused import REFUSED, Writing
 from rebalance_monitor.streaming.store.text import clean, name, original, restored
@@ -319,15 +319,8 @@ class PostgresStore(StoredPast):
         hushed = {one.incident_id for one in told if muting.hushes(one)}
         if self._notify:
             updated = [one.incident_id for one in told if one.transition != "opened"]
-            before = dict(
-                connection.execute(
-                    "select incident_id, document from rebalance_monitor.incidents where incident_id = any(%s)",
-                    (updated,),
-                ).fetchall()
-                if updated
-                else ()
-            )
-            waiting = outbox_rows(told, before, batch_id, hushed)
+            before, heard = notified_before(connection, updated) if updated else ({}, {})
+            waiting = outbox_rows(told, before, batch_id, hushed, heard)
             writing.table(tables.OUTBOX, waiting)
             if waiting:
                 # Delivered at commit: whoever drains the outbox need not wait for its next look.

@@ -194,7 +194,7 @@ def _wait(wait: Object | None) -> tuple[str, int | None]:
     if wait is None:
         return "", None
     waiting = listed([one["id"] for one in wait["subjects"]], 6) or "connectors and tasks"
-    because = f" because {listed(wait['because'], 4)} left" if wait["because"] else ""
+    because = f" because {listed(wait['because'], 4)} went away" if wait["because"] else ""
     back = "".join(f"; {one['worker']} came back (by {one['by']})" for one in wait["returned"])
     if wait["ended_ms"] is not None:
         return f"{waiting} waited {duration(wait['ended_ms'] - wait['since_ms'])}{because}{back}", None
@@ -203,10 +203,14 @@ def _wait(wait: Object | None) -> tuple[str, int | None]:
 
 def _downtime(sums: Object) -> str:
     if sums["kind"] == "not_known":
-        return f"how long {sums['count']} connectors and tasks stood still is not known: what was written came late"
+        return f"how long {_some(sums['count'])} stood still is not known: what was written came late"
     total, longest = duration(sums["total_ms"]), duration(sums["longest_ms"])
-    what = f"{sums['count']} connectors and tasks stood still ({words(sums['kind'])})"
+    what = f"{_some(sums['count'])} stood still ({words(sums['kind'])})"
     return f"{what}, {total} in sum, {longest} the longest"
+
+
+def _some(count: int) -> str:
+    return "1 connector or task" if count == 1 else f"{count} connectors and tasks"
 
 
 def _burst(burst: Object | None) -> str:

@@ -99,7 +99,7 @@ def test_of_every_title_an_alert_fires_with_what_it_is_about_and_ends(tmp_path: 
             },
             "exp_annotations": {
                 "summary": f"{headline(title)} Group g of c",
-                "description": "task s-0 on w:1 since 1970-01-01 00:01:00 +0000 UTC. ",
+                "description": "task s-0 on w:1; incident open since 1970-01-01 00:01:00 +0000 UTC. ",
                 "next_step": next_step(title),
                 "group_url": "http://127.0.0.1:9471/group?cluster=c&group=g",
                 "runbook_url": f"http://127.0.0.1:9471/runbook?rule={title}",
@@ -135,7 +135,7 @@ def test_an_alert_speaks_of_its_own_incident_and_of_no_other_of_the_same_rule(tm
                 "exp_labels": {**labels, "path": "prometheus"},
                 "exp_annotations": {
                     "summary": f"{headline('failed')} Group g of c",
-                    "description": f"task {connector}-0 on w:1 since 1970-01-01 00:01:00 +0000 UTC. ",
+                    "description": f"task {connector}-0 on w:1; incident open since 1970-01-01 00:01:00 +0000 UTC. ",
                     "next_step": next_step("failed"),
                     "group_url": "http://127.0.0.1:9471/group?cluster=c&group=g",
                     "runbook_url": "http://127.0.0.1:9471/runbook?rule=failed",

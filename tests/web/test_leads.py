@@ -47,6 +47,7 @@ def test_of_an_empty_group_nobody_is_a_member_and_nobody_has_a_job(page: httpx.C
     assert jobs
     text = page.get("/group?cluster=beta&group=connect-main").text
     assert "Nobody is in the group now" in text
+    assert "· leader" not in text
     assert "0 members" in text
 
 

@@ -45,7 +45,9 @@ def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
         return
     anew_ms = fold.knowledge.shown.anew_ms.get(fold.group, 0)
     known_ms = max(clocks.monitors_time(fold.envelope, last.at_ms), anew_ms)
-    text = _too_long(seen, limit_ms, known_ms, tick.now_ms)
+    owner = fold.settings.owner_of(fold.group)
+    who = "its members allow" if owner is None or owner.rebalance_timeout_ms is None else "its owner allows"
+    text = _too_long(seen, limit_ms, known_ms, tick.now_ms, who)
     if text is None:
         _went_on(fold, anew_ms, tick)
         return
@@ -74,17 +76,17 @@ def _went_on(fold: Intake, anew_ms: int, tick: Tick) -> None:
         fold.results += fold.book.attend(at_ms)
 
 
-def _too_long(seen: Rebalancing, limit_ms: int, known_ms: int, read_ms: int) -> str | None:
+def _too_long(seen: Rebalancing, limit_ms: int, known_ms: int, read_ms: int, who: str) -> str | None:
     """The sentence that says since when; None if it is not too long yet. `known_ms`: the time of the last record, or
-    of the last answer that proves that the rebalance began later, or went on."""
+    of the last answer that proves that the rebalance began later, or went on; `who` allows the limit."""
     until_ms = min(seen.seen_ms, read_ms)
     here_ms, begun_ms = max(seen.since_ms, known_ms), max(seen.begun_ms, known_ms)
     if until_ms - here_ms > limit_ms:
-        return f"in {seen.state} since {utc(here_ms)}, longer than the {limit_ms // 1_000} s that its members allow"
+        return f"in {seen.state} since {utc(here_ms)}, longer than the {limit_ms // 1_000} s that {who}"
     if until_ms - begun_ms > 2 * limit_ms:
         return (
             f"rebalancing since {utc(begun_ms)}, now in {seen.state}, longer than twice the {limit_ms // 1_000} s "
-            "that its members allow"
+            f"that {who}"
         )
     return None
 

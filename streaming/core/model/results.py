@@ -285,7 +285,7 @@ class JobState:
     running: Annotated[str | None, HIDDEN]
     running_generation: Annotated[int | None, HIDDEN]
     running_at_ms: Annotated[int | None, HIDDEN]
-    since_ms: Annotated[int, Says("Since when the same workers have it.")]
+    since_ms: Annotated[int | None, Says("Since when the same workers have it; null where none has it.")]
     agreement: Annotated[str, Says("What the three ways come to.", words=AGREEMENTS)]
     gone: Annotated[bool, HIDDEN] = False
     sampled: Annotated[

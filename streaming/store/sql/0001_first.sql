@@ -198,6 +198,7 @@ create table rebalance_monitor.outbox (
     done boolean not null default false
 );
 create index outbox_waiting on rebalance_monitor.outbox (sequence) where not done;
+create index outbox_incident on rebalance_monitor.outbox (incident_id);
 
 create table rebalance_monitor.outbox_sent (
     key text not null references rebalance_monitor.outbox (key) on delete cascade,
@@ -303,7 +304,7 @@ create table rebalance_monitor.connectors_and_tasks (
     running text,
     running_generation integer,
     running_at_ms bigint,
-    since_ms bigint not null,
+    since_ms bigint,
     agreement text not null,
     document jsonb not null,
     batch_id bigint not null,

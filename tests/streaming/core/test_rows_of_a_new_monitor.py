@@ -63,8 +63,10 @@ def present(published: Published) -> dict[Subject, JobState]:
 
 
 def check(published: Published) -> None:
-    """Each row stands at a stored generation, unless the group has no members."""
+    """Each row stands at a stored generation, unless the group has no members; and says since when workers have it,
+    if any has."""
     rows, generations, standing = published
+    assert not [row for row in rows.values() if (row.since_ms is None) != (not row.assigned)]
     if standing is not None and standing.state == "Stable":
         astray = {job.key: (row.incarnation, row.generation, row.agreement) for job, row in rows.items()
                   if (row.incarnation, row.generation) not in generations}  # fmt: skip

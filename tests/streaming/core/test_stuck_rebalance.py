@@ -174,6 +174,7 @@ def test_an_owners_time_out_counts_instead() -> None:
     polled = Polled(story)
     assert polled.polls(PREPARING, 2 * CONSUMER_MS) == []
     assert polled.polls(PREPARING, 2 * EVERY_MS) == OPENED
+    assert f"the {2 * CONSUMER_MS // 1_000} s that its owner allows" in polled.incident().message
 
 
 def test_what_is_polled_after_the_last_record_that_is_read_does_not_count() -> None:

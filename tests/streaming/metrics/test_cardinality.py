@@ -212,6 +212,8 @@ def test_incident_series_are_gone_half_an_hour_after_their_end() -> None:
     before = world.count()
     world.series.observe([incident(incident_id=f"i{n}", group=f"g{n}") for n in range(50)])
     world.series.observe([incident("resolved", f"i{n}", group=f"g{n}") for n in range(50)])
+    world.count()  # a scrape shows them firing, the next one their end
+    world.count()
     world.series.observe([world.standing(f"g{n}", "Dead") for n in range(50)])
     world.now_s += max(ZERO_FOR_S, GONE_FOR_S) + HOUR_S
     assert world.count() <= before + 10

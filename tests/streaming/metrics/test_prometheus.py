@@ -22,6 +22,7 @@ from rebalance_monitor.streaming.metrics.batch_view import view_of
 from rebalance_monitor.streaming.metrics.endpoint import PortTaken
 from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
+from rebalance_monitor.streaming.metrics.unseen_ends import MOST_HELD
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import TOPIC, commit, generation, incident, pending, undecodable
@@ -180,9 +181,33 @@ def test_a_change_of_severity_ends_the_old_labels(exporter: Exporter, scrape: Sc
     assert (scrape()[OPEN], scrape()[INCIDENT % "warning"]) == (1, 0)
 
 
-def test_an_incident_of_one_batch_leaves_an_explicit_zero(exporter: Exporter, scrape: Scrape) -> None:
+def test_an_incident_that_is_over_before_a_scrape_is_one_at_the_next_scrape_alone(
+    exporter: Exporter, scrape: Scrape
+) -> None:
     exporter.observe([incident(), incident("resolved")])
+    first = scrape()
+    assert first[OPEN] == 1
+    assert [name for name in first if name.startswith("rebalance_monitor_incident_since")], "the alert says what of"
+    exporter.observe([incident("fired", times_told=2), incident("updated")])
+    exporter.observe([incident("ended", firing=False)])
+    assert scrape()[OPEN] == 1
     assert scrape()[OPEN] == 0
+
+
+def test_an_incident_that_goes_on_after_its_end_was_held_is_one(exporter: Exporter, scrape: Scrape) -> None:
+    exporter.observe([incident(), incident("ended", firing=False)])
+    scrape()
+    exporter.observe([incident("fired", times_told=2)])
+    assert (scrape()[OPEN], scrape()[OPEN]) == (1, 1)
+
+
+def test_ends_that_nobody_scrapes_are_not_kept_without_bound(exporter: Exporter, scrape: Scrape) -> None:
+    for number in range(MOST_HELD + 1):
+        name = f"i{number}"
+        exporter.observe([incident(incident_id=name, group=name), incident("resolved", incident_id=name, group=name)])
+    seen = scrape()
+    assert seen[OPEN.replace("connect-1", f"i{MOST_HELD - 1}")] == 1
+    assert seen[OPEN.replace("connect-1", f"i{MOST_HELD}")] == 0
 
 
 def test_history_raises_no_gauge(exporter: Exporter, scrape: Scrape) -> None:

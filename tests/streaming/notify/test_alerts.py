@@ -40,9 +40,9 @@ def test_a_firing_alert_ends_well_ahead() -> None:
 
 def test_an_alert_says_what_is_wrong_with_what_on_which_worker_and_since_when() -> None:
     said = alert(incident(), NOW_MS, STYLE)["annotations"]
-    assert said["summary"] == ("After a rebalance, two workers hold the same connector or task. Group connect-1 of c")
+    assert said["summary"] == ("Two workers hold the same connector or task, or both may run it. Group connect-1 of c")
     assert said["description"] == (
-        "task my-sink-0 on w1:8083 since 1970-01-01T00:00:01.000Z. task my-sink-0 runs twice"
+        "task my-sink-0 on w1:8083; incident open since 1970-01-01T00:00:01.000Z. task my-sink-0 runs twice"
     )
 
 

@@ -57,7 +57,7 @@ def test_a_webhook_gets_one_object_per_transition_with_its_headers(store: Postgr
     assert (fired["key"], fired["transition"], fired["incident"]["firing"]) == ("i1:fired", "fired", True)
     assert (resolved["transition"], resolved["incident"]["resolved_at_ms"]) == ("resolved", 9_000)
     assert fired["incident"]["kind"] == "violation"
-    assert fired["summary"] == "After a rebalance, two workers hold the same connector or task."
+    assert fired["summary"] == "Two workers hold the same connector or task, or both may run it."
     assert fired["next_step"]
     assert fired["group_url"] == "http://127.0.0.1:9471/group?cluster=c&group=connect-1"
     assert fired["runbook_url"] == "http://127.0.0.1:9471/runbook?rule=duplicate_active"

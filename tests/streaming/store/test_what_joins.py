@@ -48,3 +48,24 @@ def test_what_was_known_becomes_certain(store: PostgresStore) -> None:
 def test_what_leaves_is_no_news(store: PostgresStore) -> None:
     back = replace(ONE, transition="updated")
     assert told(store, ONE, TWO, back) == ["fired"]
+
+
+REPORT = replace(ONE, alert=AlertSeverity.INFO, severity=Severity.LOW)
+LOUDER = replace(ONE, transition="updated")
+QUIET = replace(REPORT, transition="updated")
+
+
+def test_a_report_that_becomes_louder_fires(store: PostgresStore) -> None:
+    worse = replace(LOUDER, severity=Severity.HIGH)
+    over = replace(ONE, transition="resolved", firing=False, resolved_at_ms=9_000)
+    assert told(store, REPORT, LOUDER, worse, over) == ["fired", "updated", "resolved"]
+
+
+def test_what_was_notified_is_updated_however_quiet_it_was_meanwhile(store: PostgresStore) -> None:
+    assert told(store, ONE, QUIET, LOUDER) == ["fired", "updated", "updated"]
+
+
+def test_what_fires_again_as_a_report_fires_again_when_it_becomes_louder(store: PostgresStore) -> None:
+    ended = replace(ONE, transition="ended", firing=False)
+    again = [replace(one, times_told=2) for one in (REPORT, LOUDER)]
+    assert told(store, ONE, ended, *again) == ["fired", "ended", "fired"]

@@ -29,6 +29,13 @@ def consumed_twice(group: str, body: GroupGeneration, evidence: Evidence) -> Ite
             hosts[member.client_id.removeprefix(CLIENT)].append(member.client_host.lstrip("/"))
     for task, found in sorted(hosts.items()):
         if len(found) > 1:
-            where = " and ".join(sorted(found))
-            message = f"task {task} runs twice, on {where}: two consumers of {group} carry its client id"
-            yield finding_of(RUNNING_TWICE, (Subject("task", task), Subject("group", group)), message, (evidence,))
+            times, where = "twice" if len(found) == 2 else "more than once", " and ".join(sorted(set(found)))
+            places = f" on {where}" if len(set(found)) == 1 else f", on {where}"
+            yield finding_of(
+                RUNNING_TWICE,
+                (Subject("task", task), Subject("group", group)),
+                f"task {task} runs {times}{places}: {len(found)} consumers of {group} carry its client id",
+                (evidence,),
+                next_step=f"See on the page of the Connect group which worker holds task {task}: the run on any other"
+                " worker is the wrong one.",
+            )

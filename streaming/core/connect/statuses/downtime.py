@@ -65,6 +65,8 @@ class Downtime:
             return None
         if status.state not in ENDED:
             self.interruptions.pop(status.job, None)
+            if broken is not None and broken.stopped_ms is not None and before.ended is None:
+                return None  # it stopped after its deletion, and this is another one of its name
             return _downtime_of(status, broken, before)
         if broken is None or broken.stopped_ms is None:
             broken = Interruption(worker=status.worker, stopped_ms=status.at_ms, state=status.state)

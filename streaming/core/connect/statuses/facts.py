@@ -92,6 +92,12 @@ class JobFacts:
         """Whether nobody knows the job any more."""
         return not self.holders and not self.claims and self.shown is None
 
+    @property
+    def stopped(self) -> bool:
+        """Whether nobody has the job or says that it runs, and the last that was said is that it stopped."""
+        shown = self.shown
+        return not self.holders and not self.claims and shown is not None and shown.state == UNASSIGNED
+
     def ended_by(self, worker: str, *, before: int) -> bool:
         """Whether the last that this worker wrote of the job is, as far as is known, that it ended, in a generation
         before this one."""

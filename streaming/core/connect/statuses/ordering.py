@@ -263,6 +263,17 @@ class _Teller:
         if first:  # what came before the first generation that is known stands at that one
             for job, facts in list(now.jobs.items()):
                 now.change(job, facts)
+        self._hand_on(step)
+        for job, facts in now.jobs.misplaced():
+            if job not in step.unexpected:
+                now.change(job, replace(facts, expected=None))
+        for job, worker_id in step.unexpected.items():
+            now.change(job, replace(now.facts(job), expected=worker_id or NOWHERE))
+
+    def _hand_on(self, step: RecordStep) -> None:
+        """What workers lose and gain; then it is known who nobody has."""
+        now = self.now
+        now.group.waiting = None
         for worker, lost in step.lost.items():
             for job in lost:
                 facts = now.facts(job)
@@ -272,11 +283,9 @@ class _Teller:
                 facts = now.facts(job)
                 holders = tuple(sorted({*facts.holders, worker}))
                 now.change(job, replace(facts, holders=holders, since=-1, since_ms=step.at_ms))
-        for job, facts in now.jobs.misplaced():
-            if job not in step.unexpected:
-                now.change(job, replace(facts, expected=None))
-        for job, worker_id in step.unexpected.items():
-            now.change(job, replace(now.facts(job), expected=worker_id or NOWHERE))
+        now.group.waiting = step.waiting
+        for job in (job for lost in step.lost.values() for job in lost):
+            now.change(job, now.facts(job))
 
     def _sighting(self, status: Sighting) -> None:
         now, group = self.now, self.now.group

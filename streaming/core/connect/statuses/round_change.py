@@ -35,7 +35,8 @@ class RecordStep:
     a cooperative one, `downgraded`, workers stop nothing and start only what is new to them, and the processes that
     were there before, `unstopped`, run on). `behind` have not read the configuration the round was made from.
     `unexpected` says where the recomputed assignment puts jobs elsewhere (None: nowhere); `judged` whether there is
-    one. A record that ends everything (`over`) has no members. `unseen`: generations before this one left no record
+    one. `waiting`: names of the configured connectors and tasks that nobody has; None where that is not known. A record
+    that ends everything (`over`) has no members. `unseen`: generations before this one left no record
     that was read.
     """
 
@@ -60,6 +61,7 @@ class RecordStep:
     started: KeysByWorker = field(default_factory=dict)
     judged: bool = False
     unexpected: Mapping[JobKey, str | None] = field(default_factory=dict)
+    waiting: frozenset[str] | None = None
     causes: tuple[Cause, ...] = ()
     session_ms: int = 0
     patience_ms: int = 0
@@ -144,6 +146,7 @@ def step_of(
         started=_present(started),
         judged=published is not None and published.verdict.expected is not None,
         unexpected=_unexpected(after, published),
+        waiting=_waiting(published),
         causes=published.cause if published is not None else (),
         session_ms=timeouts.session_ms,
         patience_ms=timeouts.both_ms,
@@ -162,6 +165,13 @@ def _same_processes(before: Mapping[str, WorkerView], after: Mapping[str, Worker
 
 def _present(shares: KeysByWorker) -> KeysByWorker:
     return {worker: jobs for worker, jobs in shares.items() if jobs}
+
+
+def _waiting(published: Generation | None) -> frozenset[str] | None:
+    """Who nobody has, of what is configured."""
+    if published is None or published.verdict.expected is None:
+        return None
+    return frozenset(published.connect.unassigned)
 
 
 def _unexpected(after: Mapping[str, WorkerView], published: Generation | None) -> dict[JobKey, str | None]:

@@ -85,6 +85,7 @@ class ToldGroup:
     named: int = -1
     overdue: int = -1
     stands: int = -1
+    waiting: frozenset[str] | None = None
 
     def sign_of_life(self, worker: str, at_ms: int) -> None:
         """A late one does not hide a later one that was told."""
@@ -142,12 +143,22 @@ class Situation:
 
     def change(self, job: JobKey, facts: JobFacts) -> None:
         """What is known of a job now. One that nobody knows any more is forgotten, as soon as a generation is known at
-        which it stood; one that no call before has told of, at once."""
+        which it stood; one that no call before has told of, at once. That it has stopped, a worker may say after its
+        connector was deleted."""
+        if self._deleted(job, facts):
+            facts = replace(facts, shown=None)
         standing = self.touched[job] = self.standing(facts)
         if facts.nobodys and (standing.known or job not in self.before):
             self.jobs.drop(job)
         else:
             self.jobs.put(job, facts)
+
+    def _deleted(self, job: JobKey, facts: JobFacts) -> bool:
+        """Whether a job has stopped that nobody waits for, by a record of the generation it stopped in or later."""
+        waiting, shown = self.group.waiting, facts.shown
+        if waiting is None or shown is None or not facts.stopped or shown.generation > self.group.stands:
+            return False
+        return subject_of(job).id not in waiting
 
     def standing(self, facts: JobFacts) -> ChangedJob:
         """A job of which this is known, at the generation at which jobs stand now."""
@@ -174,6 +185,7 @@ class Situation:
 
     def forget(self) -> None:
         """A new life of the group id, or nobody left in it: who has what begins anew."""
+        self.group.waiting = None
         for job, facts in list(self.jobs.items()):
             left = replace(facts, holders=(), since=-1, since_ms=0, expected=None, claims=())
             if left != facts:
@@ -209,7 +221,7 @@ class Situation:
             running=shown.worker if shown is not None else None,
             running_generation=shown.generation if shown is not None else None,
             running_at_ms=shown.at_ms if shown is not None else None,
-            since_ms=facts.since_ms,
+            since_ms=facts.since_ms if facts.holders else None,
             agreement=agreement,
             gone=agreement == "gone",
         )

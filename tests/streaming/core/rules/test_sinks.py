@@ -37,7 +37,17 @@ def test_two_members_with_one_tasks_client_id() -> None:
     body = generation("connector-consumer-out-1-0", "connector-consumer-out-1-1", "connector-consumer-out-1-0")
     (found,) = consumed_twice("connect-out-1", body, HERE)
     assert [(one.type, one.id) for one in found.subjects] == [("task", "out-1-0"), ("group", "connect-out-1")]
-    assert "10.0.0.1 and 10.0.0.3" in found.message
+    assert found.message == (
+        "task out-1-0 runs twice, on 10.0.0.1 and 10.0.0.3: 2 consumers of connect-out-1 carry its client id"
+    )
+    assert found.next_step.startswith("See on the page of the Connect group which worker holds task out-1-0")
+
+
+def test_two_members_on_one_host() -> None:
+    body = generation(*["connector-consumer-out-0"] * 3)
+    one_host = replace(body, members=tuple(replace(one, client_host="/10.0.0.1") for one in body.members))
+    (found,) = consumed_twice("connect-out", one_host, HERE)
+    assert found.message == "task out-0 runs more than once on 10.0.0.1: 3 consumers of connect-out carry its client id"
 
 
 def test_a_static_member_that_has_not_come_back_yet_is_no_second_run() -> None:
