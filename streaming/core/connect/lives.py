@@ -9,9 +9,9 @@ old time again, and a writer whose clock is ahead moves no offset back.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.records import ConfigChange
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row
 

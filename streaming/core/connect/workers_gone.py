@@ -13,9 +13,9 @@ Connectors that rest (target state PAUSED or STOPPED) or that were deleted need 
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory, TargetEntry
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE

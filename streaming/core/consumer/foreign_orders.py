@@ -10,10 +10,10 @@ other clients give other shares by the same assignor, and their leaders are righ
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from rebalance_monitor.assignors.consumer.model import ConsumerMember
+from rebalance_monitor.schemas.frozen import replace
 
 Members = tuple[ConsumerMember, ...]
 

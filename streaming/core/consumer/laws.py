@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.consumer.catalogue import CONSUMER_UNDECODABLE, MIXED_CLIENTS, SHORT_SUBSCRIPTION
 from rebalance_monitor.streaming.core.consumer.read_members import left_out
 from rebalance_monitor.streaming.core.consumer.short_subscription import short_members, subscription_of

@@ -1,8 +1,8 @@
 """The lifecycle of consumer groups, and of every classic group that no other lifecycle owns."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.consumer import awaited_sample, catalogue, own_assignors, unowned
 from rebalance_monitor.streaming.core.consumer.catalogue import CONTESTED

@@ -17,8 +17,9 @@ A generation that cannot break a law does not keep it: that of one member has no
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.consumer import topic_views
 from rebalance_monitor.streaming.core.consumer.answer import KNOWN, Answer, shown

@@ -1,11 +1,12 @@
 """The members of a consumer group's record as the assignors take them, and what each was given."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.assignors.consumer.model import ConsumerMember
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, TopicPartition
 from rebalance_monitor.schemas.faust_user_data import FAUST, decode_changelogs
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS, KEEPING
 from rebalance_monitor.streaming.core.consumer.members import as_member

@@ -5,12 +5,12 @@ counts that no sample tells             taken from the assignment itself: explai
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import assert_never
 
 from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.consumer import guessed_counts, leaders_release, sticky_verdict, topic_views
 from rebalance_monitor.streaming.core.consumer.answer import KNOWN

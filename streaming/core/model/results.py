@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar, TypeAlias
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.effects import Burst, ConnectDetail, DowntimeSum, JobDowntime
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail
 from rebalance_monitor.streaming.core.model.findings import AlertSeverity as AlertSeverity

@@ -12,10 +12,10 @@ that does proves nothing.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from uuid import UUID
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, process_key
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.streams.members import StreamsThread
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord
 

@@ -1,8 +1,8 @@
 """The lifecycle of Kafka Streams groups under the classic protocol: protocol type `consumer`, protocol `stream`."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again

@@ -6,9 +6,10 @@ recomputation adds both (`roles`).
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.streams_detail import (
     Balance,
     StreamsDetail,

@@ -14,7 +14,7 @@ that cannot place a task as the record does are left out beforehand (`caught_up.
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 from math import prod
@@ -26,6 +26,7 @@ from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import LeaderAnswer, lead
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
 from rebalance_monitor.streaming.core.streams.assumptions import (

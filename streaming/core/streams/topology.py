@@ -17,11 +17,12 @@ are left of it, report tasks by the numbers of that one:
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
 from rebalance_monitor.streaming.core.streams.leftovers import Leftovers, is_left
 from rebalance_monitor.streaming.core.streams.members import StreamsThread

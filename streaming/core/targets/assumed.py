@@ -7,8 +7,8 @@ explanation; if not, nobody knows why.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.targets.operation import Computed

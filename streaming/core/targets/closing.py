@@ -1,8 +1,8 @@
 """One operation of the coordinator: what its records say together, published once its moment is closed."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.incidents.notice import Output

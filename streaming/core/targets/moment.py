@@ -10,9 +10,9 @@ until a record of another moment comes, or the clock has gone on; then they are 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
 from rebalance_monitor.streaming.core.reading.decoding import read_again

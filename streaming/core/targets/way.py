@@ -1,8 +1,8 @@
 """The way of a group from target to target: the last word on each, and the state of the group in Kafka's words."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.epoch_detail import EpochDetail

@@ -16,9 +16,10 @@ If the same member leads the generation after it, its memory is bound:
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.assignors.connect.model import LeaderMemory
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.configured import configured_at, unsure_at
 from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delays
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case

@@ -10,8 +10,9 @@ and went between the two records is left out: it must have left within the gap, 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.configured import configured_at, jobs_of, unsure_at
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delays

@@ -5,8 +5,8 @@ of them. Several workers that join one after the other, or a bulk of connectors 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
 from rebalance_monitor.streaming.core.model.effects import Burst
 

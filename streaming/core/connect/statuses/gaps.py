@@ -7,8 +7,8 @@ B RUNNING c-0      c-0: ok          what is said from here on counts again
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.statuses import three_way
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep

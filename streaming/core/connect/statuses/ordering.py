@@ -6,9 +6,10 @@ wait: beyond that (a long history read at once) the older half is told without w
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.schemas.connect_topics import StatusRecord
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.statuses import failing, three_way

@@ -11,8 +11,9 @@ generation 7            not known
 What the generation cost is then not known; a last word that was said before is taken back.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.statuses import bursts, parting
 from rebalance_monitor.streaming.core.connect.statuses.downtime import Downtime, not_known, summed
 from rebalance_monitor.streaming.core.connect.statuses.facts import UNASSIGNED, JobFacts, Sighting
