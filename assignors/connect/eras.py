@@ -18,6 +18,7 @@ releases answer; `make oracle RELEASE=2.3.1` plays random clusters on the classe
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 
 Release = tuple[int, ...]
@@ -80,6 +81,7 @@ class Era:
         return self.spans[-1].until
 
 
+@cache
 def parse_release(release: str) -> Release:
     """Numbers of a release name; suffixes such as `-SNAPSHOT`, `-ccs` or `-rc1` do not count."""
     numbers = []

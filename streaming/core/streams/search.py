@@ -29,13 +29,7 @@ from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.streams_settings import PlugIn
-from rebalance_monitor.streaming.core.streams.assumptions import (
-    NOTHING,
-    Assumptions,
-    Choice,
-    Worth,
-    hypothesis_of,
-)
+from rebalance_monitor.streaming.core.streams.assumptions import NOTHING, Assumptions, Choice, Worth, hypothesis_of
 from rebalance_monitor.streaming.core.streams.by_process import ByProcess, Work, placed
 from rebalance_monitor.streaming.core.streams.caught_up import (
     Possible,

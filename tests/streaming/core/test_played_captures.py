@@ -1,6 +1,7 @@
 """Captures played to a live job in whatever batches, as they were dated, late, faster, or all at once, and with the job
 killed in between: what is found is what `replay` says, and people are notified of it."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -147,18 +148,19 @@ def played(of: Capture, group: str, arrival: Arrival, pauses_ms: Iterator[int], 
     """The rows in batches with a tick each, the next one after a pause; and timers when they are due. `killed_at`:
     after this share of the rows the job ends, and what it has not committed comes again with what came meanwhile."""
     coming = arrivals(of.rows[group], arrival)
-    job, at, now_ms, lived = Job(of, group), 0, coming[0][0], True
-    while at < len(coming):
+    times_ms, rows = [at_ms for at_ms, _ in coming], [row for _, row in coming]
+    job, at, now_ms, lived = Job(of, group), 0, times_ms[0], True
+    while at < len(rows):
         now_ms += next(pauses_ms)
-        some = [row for at_ms, row in coming[at:] if at_ms < now_ms]
-        if lived and at + len(some) > len(coming) * killed_at:
+        some = rows[at : bisect_left(times_ms, now_ms, at)]
+        if lived and at + len(some) > len(rows) * killed_at:
             job.fold(some, now_ms)  # and not committed
             now_ms, lived = now_ms + 20_000, False
-            some = [row for at_ms, row in coming[at:] if at_ms < now_ms]
+            some = rows[at : bisect_left(times_ms, now_ms, at)]
         if some or (job.due_ms is not None and job.due_ms <= now_ms):
             job.batch(some, now_ms)
         at += len(some)
-    job.batch([], max(row.timestamp_ms for _, row in coming), ends=True)
+    job.batch([], max(row.timestamp_ms for row in rows), ends=True)
     return job
 
 
