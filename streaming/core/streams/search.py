@@ -210,7 +210,7 @@ class Search:
         self._runs -= 1
         self.made += 1
         try:
-            return lead(self._maker.round(replace(hypothesis, java_version=self._java_version)))
+            return self._maker.answer(replace(hypothesis, java_version=self._java_version))
         except LeaderFailed as why:
             self._failed = str(why)
             return None
