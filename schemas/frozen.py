@@ -1,4 +1,4 @@
-"""Frozen dataclasses made quickly.
+"""Frozen dataclasses made and changed quickly.
 
 The `__init__` of a frozen dataclass sets every field through `object.__setattr__`, which costs more than decoding the
 field. A maker fills a twin instead, a class with the same slots and without the freeze, and turns the finished object
@@ -6,9 +6,10 @@ into the frozen class: only the type changes hands. Compiled readers do the same
 the midst of their code.
 """
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Collection
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 T = TypeVar("T")
 
@@ -30,4 +31,37 @@ def maker(cls: type[T]) -> Callable[..., T]:
     scope: dict[str, Any] = {"Twin": twin(cls), "Cls": cls}
     exec(compile("\n".join(lines), f"<maker of {cls.__name__}>", "exec"), scope)
     made: Callable[..., T] = scope["make"]
+    return made
+
+
+if TYPE_CHECKING:
+    from dataclasses import replace as replace  # mypy knows the types of its arguments
+else:
+
+    def replace(_old: T, /, **changes: Any) -> T:
+        """What `dataclasses.replace` returns, in a fourth of its time: a record changes a handful of frozen values."""
+        place = (_old.__class__, *changes)
+        changed = _CHANGERS.get(place)
+        if changed is None:
+            changed = _CHANGERS[place] = _changer(_old.__class__, changes)
+        return changed(_old, **changes)
+
+
+_CHANGERS: dict[tuple[Any, ...], Callable[..., Any]] = {}
+"""By class and names of the changed fields."""
+
+
+def _changer(cls: type[Any], names: Collection[str]) -> Callable[..., Any]:
+    """A function that makes another `cls` of one, with other values for these fields."""
+    every = fields(cls)
+    plain = "__slots__" in vars(cls) and not hasattr(cls, "__post_init__") and all(one.init for one in every)
+    if not plain or not {one.name for one in every}.issuperset(names):  # and an unknown name is told
+        return dataclasses.replace
+    given = ", ".join(["_old", "/", *(["*"] if names else []), *names])
+    lines = [f"def change({given}):", "    _made = _Twin()"]
+    lines += [f"    _made.{one.name} = {'' if one.name in names else '_old.'}{one.name}" for one in every]
+    lines += ["    _made.__class__ = _Cls", "    return _made"]
+    scope: dict[str, Any] = {"_Twin": twin(cls), "_Cls": cls}
+    exec(compile("\n".join(lines), f"<changer of {cls.__name__}>", "exec"), scope)
+    made: Callable[..., Any] = scope["change"]
     return made

@@ -7,6 +7,7 @@ result - Java's hash order, the order of strings, the leader's release - is made
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.java_order import utf16_key
@@ -93,6 +94,12 @@ class ConsumerResult:
 
 def hash_ordered(names: Iterable[str]) -> tuple[tuple[str, ...], bool]:
     """Names in the iteration order of a default-capacity Java hash map that received them one by one, and the doubt."""
+    return _hash_ordered(tuple(names))
+
+
+@lru_cache(maxsize=256)
+def _hash_ordered(names: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
+    """A leader's answer is looked for among hundreds, and all of them order the same names."""
     order = hash_map_order(names)
     return tuple(order.keys()), order.unsure
 

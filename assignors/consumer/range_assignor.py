@@ -12,7 +12,8 @@ pass deals the rest as before. A topic's racks count only if they can matter: so
 not every partition has a replica in every rack.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from rebalance_monitor.assignors.consumer.model import (
     NEWEST,
@@ -29,17 +30,22 @@ from rebalance_monitor.assignors.consumer.model import (
 from rebalance_monitor.assignors.java_order import utf16_key
 
 Shares = dict[str, list[TopicPartition]]
+KnownTopic = tuple[str, tuple[frozenset[str], ...]]
+"""A topic and, for each partition, the racks of its replicas."""
+MOST_REMEMBERED = 4_096
+"""Topics, or topics that move together, whose shares a leader remembers."""
 
 
 class _TopicState:
-    """What is left of one topic while it is dealt out. `consumers` maps member id to rack, in member order."""
+    """What is left of one topic while it is dealt out, and what is given. `consumers` maps member id to rack, in member
+    order."""
 
     def __init__(self, topic: str, partitions: Sequence[frozenset[str]], consumers: dict[str, str | None]) -> None:
         self.topic = topic
         self.consumers = consumers
         self.unassigned = list(range(len(partitions)))
         self.per, self.extra = divmod(len(partitions), len(consumers)) if consumers else (0, 0)
-        self.taken = dict.fromkeys(consumers, 0)
+        self.shares: Shares = {member: [] for member in consumers}
         member_racks = {rack for rack in consumers.values() if rack}
         self.racks = tuple(partitions) if member_racks else ()
         partition_racks = frozenset().union(*self.racks)
@@ -47,16 +53,16 @@ class _TopicState:
 
     def room(self, member: str) -> int:
         """How many more partitions the member may take now."""
-        return max(0, self.per + (1 if self.extra > 0 else 0) - self.taken[member])
+        return max(0, self.per + (1 if self.extra > 0 else 0) - len(self.shares[member]))
 
     def rack_fits(self, member: str, partition: int) -> bool:
         rack = self.consumers[member]
         return not rack or (partition < len(self.racks) and rack in self.racks[partition])
 
-    def give(self, member: str, partitions: list[int], shares: Shares) -> None:
-        shares[member].extend((self.topic, partition) for partition in partitions)
-        self.taken[member] += len(partitions)
-        if self.taken[member] > self.per:
+    def give(self, member: str, partitions: list[int]) -> None:
+        share = self.shares[member]
+        share.extend([(self.topic, partition) for partition in partitions])
+        if len(share) > self.per:
             self.extra -= 1
         gone = set(partitions)
         self.unassigned = [partition for partition in self.unassigned if partition not in gone]
@@ -71,42 +77,88 @@ def assign(
 
 def recompute(members: Sequence[ConsumerMember], topics: TopicRacks, *, era: ConsumerEra = NEWEST) -> ConsumerResult:
     """The same, and whether Java's hash order could be followed."""
-    ordered = member_order(members, era)
-    names, unsure = _topic_order(members, topics, era)
-    shares: dict[str, list[TopicPartition]] = {member.id: [] for member in members}
-    if not era.racks:
+    leader = _leader(tuple(members), era)
+    names, unsure = leader.topic_order(topics)
+    if era.racks:
+        shares = leader.dealt([(topic, tuple(topics[topic])) for topic in names])
+    else:
+        shares = {member.id: [] for member in members}
         for topic in names:
-            _deal_blocks(topic, len(topics[topic]), ordered, shares)
-        return ConsumerResult(shares={name: tuple(share) for name, share in shares.items()}, order_unsure=unsure)
-    states = [_TopicState(topic, topics[topic], _consumers(ordered, topic)) for topic in names]
-    use_racks = any(state.needs_rack for state in states)
-    if use_racks:
-        _deal_by_rack(states, shares)
-    for state in states:
-        _deal(state, shares, lambda _member, _partition: True)
-    if use_racks:
-        for share in shares.values():
-            share.sort(key=lambda item: (utf16_key(item[0]), item[1]))
+            _deal_blocks(topic, len(topics[topic]), leader.ordered, shares)
     return ConsumerResult(shares={name: tuple(share) for name, share in shares.items()}, order_unsure=unsure)
 
 
-def _topic_order(members: Sequence[ConsumerMember], topics: TopicRacks, era: ConsumerEra) -> tuple[list[str], bool]:
-    """Known topics in the order in which the leader's map yields them.
+class _Leader:
+    """What answers to the same members have in common, whatever is known of the topics: who searches for what a leader
+    knew asks hundreds of times, and most topics are as they were."""
 
-    Up to 3.4 the map collects the members of every subscribed topic, unknown ones included (they count for its size);
-    since 3.5 it is filled from a set of the subscribed topics and holds the known ones only.
-    """
-    subscribed, members_unsure = subscribed_topics(members)
-    first, first_unsure = hash_ordered(subscribed) if era.racks else compute_ordered(subscribed)
-    known = [topic for topic in first if topics.get(topic)]
-    if not era.racks:
-        return known, members_unsure or first_unsure
-    second, second_unsure = hash_ordered(known)
-    return list(second), members_unsure or first_unsure or second_unsure
+    def __init__(self, members: Sequence[ConsumerMember], era: ConsumerEra) -> None:
+        self._members, self._era = members, era
+        self.ordered = member_order(members, era)
+        self._subscribed = subscribed_topics(members)
+        self._consumers: dict[str, dict[str, str | None]] = {}
+        self._needs_rack: dict[KnownTopic, bool] = {}
+        self._dealt: dict[tuple[bool, tuple[KnownTopic, ...]], tuple[Shares, ...]] = {}
+
+    def topic_order(self, topics: TopicRacks) -> tuple[list[str], bool]:
+        """Known topics in the order in which the leader's map yields them.
+
+        Up to 3.4 the map collects the members of every subscribed topic, unknown ones included (they count for its
+        size); since 3.5 it is filled from a set of the subscribed topics and holds the known ones only.
+        """
+        subscribed, members_unsure = self._subscribed
+        first, first_unsure = hash_ordered(subscribed) if self._era.racks else compute_ordered(subscribed)
+        known = [topic for topic in first if topics.get(topic)]
+        if not self._era.racks:
+            return known, members_unsure or first_unsure
+        second, second_unsure = hash_ordered(known)
+        return list(second), members_unsure or first_unsure or second_unsure
+
+    def dealt(self, known: Sequence[KnownTopic]) -> Shares:
+        """Partitions of every member, of these topics in this order, or sorted where racks count."""
+        use_racks = any([self._counts(one) for one in known])
+        by_topic: dict[str, Shares] = {}
+        for group in self._together(known) if use_racks else [[one] for one in known]:
+            place = (use_racks, tuple(group))
+            if place not in self._dealt:
+                if len(self._dealt) >= MOST_REMEMBERED:
+                    self._dealt.clear()
+                self._dealt[place] = _dealt_together(map(self._state, group), use_racks=use_racks)
+            by_topic.update(zip((topic for topic, _ in group), self._dealt[place], strict=True))
+        shares: Shares = {member.id: [] for member in self._members}
+        for topic in sorted(by_topic, key=utf16_key) if use_racks else (topic for topic, _ in known):
+            for member, share in by_topic[topic].items():
+                shares[member] += share
+        return shares
+
+    def _counts(self, known: KnownTopic) -> bool:
+        """Whether racks count for this topic."""
+        if known not in self._needs_rack:
+            if len(self._needs_rack) >= MOST_REMEMBERED:
+                self._needs_rack.clear()
+            self._needs_rack[known] = self._state(known).needs_rack
+        return self._needs_rack[known]
+
+    def _state(self, known: KnownTopic) -> _TopicState:
+        topic, partitions = known
+        return _TopicState(topic, partitions, self._of(topic))
+
+    def _of(self, topic: str) -> dict[str, str | None]:
+        if topic not in self._consumers:
+            self._consumers[topic] = {one.id: one.rack or None for one in self.ordered if topic in one.topics}
+        return self._consumers[topic]
+
+    def _together(self, known: Iterable[KnownTopic]) -> Iterable[list[KnownTopic]]:
+        """Topics with equal members and equal size."""
+        together: dict[tuple[tuple[tuple[str, str | None], ...], int], list[KnownTopic]] = {}
+        for topic, partitions in known:
+            consumers = self._of(topic)
+            racked = len(partitions) if any(consumers.values()) else 0
+            together.setdefault((tuple(consumers.items()), racked), []).append((topic, partitions))
+        return together.values()
 
 
-def _consumers(ordered: Sequence[ConsumerMember], topic: str) -> dict[str, str | None]:
-    return {member.id: member.rack or None for member in ordered if topic in member.topics}
+_leader = lru_cache(maxsize=2)(_Leader)
 
 
 def _deal_blocks(topic: str, partitions: int, ordered: Sequence[ConsumerMember], shares: Shares) -> None:
@@ -120,35 +172,38 @@ def _deal_blocks(topic: str, partitions: int, ordered: Sequence[ConsumerMember],
         start = end
 
 
-def _deal(state: _TopicState, shares: Shares, fits: Callable[[str, int], bool]) -> None:
+def _dealt_together(some: Iterable[_TopicState], *, use_racks: bool) -> tuple[Shares, ...]:
+    """The shares of each topic: where racks count, a first pass deals only where they fit."""
+    states = list(some)
+    if use_racks and len(states) > 1:
+        _deal_aligned(states)
+    elif states[0].needs_rack:
+        _deal(states[0], states[0].rack_fits)
+    for state in states:
+        _deal(state, lambda _member, _partition: True)
+        if use_racks:
+            for share in state.shares.values():
+                share.sort()
+    return tuple(state.shares for state in states)
+
+
+def _deal(state: _TopicState, fits: Callable[[str, int], bool]) -> None:
     for member in state.consumers:
         if not state.unassigned:
             return
         block = [partition for partition in state.unassigned if fits(member, partition)][: state.room(member)]
         if block:
-            state.give(member, block, shares)
+            state.give(member, block)
 
 
-def _deal_by_rack(states: Sequence[_TopicState], shares: Shares) -> None:
-    """First pass: only where racks fit. Topics with equal members and equal size are dealt together."""
-    together: dict[tuple[tuple[tuple[str, str | None], ...], int], list[_TopicState]] = {}
-    for state in states:
-        together.setdefault((tuple(state.consumers.items()), len(state.racks)), []).append(state)
-    for (_, partitions), group in together.items():
-        if len(group) > 1:
-            _deal_aligned(group, partitions, shares)
-        elif group[0].needs_rack:
-            _deal(group[0], shares, group[0].rack_fits)
-
-
-def _deal_aligned(states: Sequence[_TopicState], partitions: int, shares: Shares) -> None:
+def _deal_aligned(states: Sequence[_TopicState]) -> None:
     remaining = list(states[0].consumers)
-    for partition in range(partitions):
+    for partition in range(len(states[0].racks)):
         member = next((m for m in remaining if all(s.rack_fits(m, partition) and s.room(m) > 0 for s in states)), None)
         if member is None:
             continue
         for state in states:
-            state.give(member, [partition], shares)
+            state.give(member, [partition])
         if not any(state.room(member) > 0 for state in states):
             remaining.remove(member)
             if not remaining:

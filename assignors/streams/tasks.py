@@ -132,6 +132,10 @@ def sorted_partitions(partitions: Iterable[TopicPartition]) -> list[TopicPartiti
     return sorted(listed) if all(topic.isascii() for topic, _ in listed) else sorted(listed, key=partition_key)
 
 
+_MOST_REMEMBERED = 1_024
+"""Orders of process ids."""
+
+
 class HashOrders:
     """The orders in which the hash tables of one leader walk tasks and process ids.
 
@@ -144,6 +148,7 @@ class HashOrders:
         self.unsure = False
         self._java_version = java_version
         self._task_hash: Callable[[TaskId], int] = task_hash if release >= _NEW_TASK_HASH_SINCE else old_task_hash
+        self._processes: dict[tuple[ProcessId, ...], tuple[list[ProcessId], bool]] = {}
 
     def tasks(self, tasks: Iterable[TaskId]) -> list[TaskId]:
         """A default-constructed set or map that received the tasks one by one."""
@@ -155,8 +160,19 @@ class HashOrders:
         return self._walk(JavaTable(self._task_hash, capacity, natural=task_key), tasks)
 
     def processes(self, processes: Iterable[ProcessId]) -> list[ProcessId]:
-        """A default-constructed set or map that received the process ids one by one."""
-        return self._walk(JavaTable(process_hash, natural=process_key), processes)
+        """A default-constructed set or map that received the process ids one by one. A leader that is run again and
+        again asks for few of them."""
+        given = tuple(processes)
+        found = self._processes.get(given)
+        if found is None:
+            if len(self._processes) >= _MOST_REMEMBERED:
+                self._processes.clear()
+            table = JavaTable(process_hash, natural=process_key)
+            table.add_all(given)
+            found = self._processes[given] = table.keys(), table.unsure
+        order, unsure = found
+        self.unsure |= unsure
+        return list(order)
 
     def processes_copied(self, processes: list[ProcessId]) -> list[ProcessId]:
         """A set copied from a collection of process ids in this order."""

@@ -2,9 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps, Witnesses, lives_of

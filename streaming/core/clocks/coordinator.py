@@ -12,9 +12,10 @@ input, or what the lifecycle itself knows (`Session.rebase`).
 The rest of an interval is no proof of anything: what it alone would bring up is info at most.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS, SKEW_MS, SLACK_MS, ClockSpan, at_least, confirmed
 from rebalance_monitor.streaming.core.clocks.span import FOREVER_MS as FOREVER_MS
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, Waiting

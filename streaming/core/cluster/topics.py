@@ -12,11 +12,12 @@ kept by broker: a broker that restarts changes one small value, and not the repl
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import chain
 from typing import Generic, TypeAlias, TypeVar
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.end_offsets import (
     MOST_END_SAMPLES,
     EndOffsets,

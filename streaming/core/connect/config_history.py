@@ -6,7 +6,7 @@ The history is a base state at some offset plus the records after it. Asking for
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar, assert_never
 
 from rebalance_monitor.assignors.connect.eras import parse_release
@@ -19,6 +19,7 @@ from rebalance_monitor.schemas.connect_topics import (
     TasksCommitted,
     TaskStaged,
 )
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS
 from rebalance_monitor.streaming.core.model.derived import Derives, derived
 

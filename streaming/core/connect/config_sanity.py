@@ -12,7 +12,6 @@ Where the topic was compacted before it was read, all of this is usual, and noth
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import assert_never
 
 from rebalance_monitor.schemas.connect_topics import (
@@ -25,6 +24,7 @@ from rebalance_monitor.schemas.connect_topics import (
     TasksCommitted,
     TaskStaged,
 )
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.config_history import (
     MAX_TASKS,
     MAX_UNREAD,

@@ -4,8 +4,8 @@ Each timer carries its own due time; the fold asks for the earliest and fires it
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect import unassigned, workers_gone
 from rebalance_monitor.streaming.core.connect.rules.remembering import DueFinding, deadlines
 from rebalance_monitor.streaming.core.connect.state import ConnectState

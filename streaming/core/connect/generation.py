@@ -7,11 +7,12 @@ rules                 examined; incidents open, change and end; jobs without a h
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from rebalance_monitor.schemas.connect_protocol import WorkerState
 from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect import (
     config_sanity,
     evidence,

@@ -10,9 +10,9 @@ which jobs exist makes every worker do so (connect.md 3.10).
 """
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import partial
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect import verdict
 from rebalance_monitor.streaming.core.connect.configured import unsure_at
 from rebalance_monitor.streaming.core.connect.leader.answers import answered_as

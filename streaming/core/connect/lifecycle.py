@@ -5,9 +5,9 @@ status            into the sightings              statuses           time       
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 
 from rebalance_monitor.schemas.connect_topics import NOT_JSON, OtherConfig
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS, SKEW_MS

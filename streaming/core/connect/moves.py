@@ -19,8 +19,9 @@ Everything here follows from group and config records alone. Idle time is told b
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_key, of_jobs
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey

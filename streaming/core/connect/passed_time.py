@@ -9,9 +9,8 @@ go on anyway.
     10:21:00  delay 240 s left        broker 2, whose clock is 20 minutes ahead: 60 s have passed, not 21 minutes
 """
 
-from dataclasses import replace
-
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.coordinator import Passing
 from rebalance_monitor.streaming.core.clocks.span import FOREVER_MS, SKEW_MS, SLACK_MS, at_least, confirmed
 from rebalance_monitor.streaming.core.connect.observed import Observed

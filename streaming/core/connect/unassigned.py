@@ -12,8 +12,8 @@ declares others. No rebalance places it, so it waits for a worker to come; the t
 """
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.intent import declared_by
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import longest_delay_ms
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_key, job_name, subjects_of

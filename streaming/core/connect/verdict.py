@@ -7,13 +7,14 @@ carried hypotheses x {clock readings} x {sync applied, missed}, with the config 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 
 from rebalance_monitor.assignors.connect import eager
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound
 from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.configured import configured_at, hidden_at, jobs_of_counts
 from rebalance_monitor.streaming.core.connect.intent import declared_by
 from rebalance_monitor.streaming.core.connect.leader import hypotheses, unknown_memory

@@ -32,11 +32,12 @@ back.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.others import OtherClocks, Trail
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, UNASSIGNED

@@ -13,8 +13,8 @@ Connectors that rest (target state PAUSED or STOPPED) or that were deleted need 
 """
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, apply
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import longest_delay_ms
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE

@@ -6,9 +6,10 @@ the same finding.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule

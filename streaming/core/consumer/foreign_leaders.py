@@ -14,7 +14,7 @@ shares by the same assignor, and their leaders are right all the same. Seen on r
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ from rebalance_monitor.assignors.consumer import other_deals
 from rebalance_monitor.assignors.consumer.model import ConsumerMember, TopicRacks
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER, Dealt, Names
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict

@@ -1,8 +1,8 @@
 """The lifecycle of consumer groups, and of every classic group that no other lifecycle owns."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.fold import missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Followed, Holdings, Holds, Timed

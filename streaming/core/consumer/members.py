@@ -1,11 +1,12 @@
 """The members of a consumer group's record as the assignors take them, and what each was given."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.assignors.consumer.model import Claim, ConsumerMember
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription, TopicPartition
 from rebalance_monitor.schemas.faust_user_data import FAUST, decode_changelogs
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.outcomes import Decoded, Outcome
 from rebalance_monitor.schemas.sticky_user_data import (
     COOPERATIVE_STICKY,

@@ -17,8 +17,9 @@ A generation that cannot break a law does not keep it: that of one member has no
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject

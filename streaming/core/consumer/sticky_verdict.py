@@ -12,13 +12,13 @@ alone, and only where the record shows that such a library leads (consumer.md 9)
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice, product
 
 from rebalance_monitor.assignors.consumer.model import ConsumerMember, TopicRacks
 from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
 from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration

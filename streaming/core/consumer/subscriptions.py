@@ -8,11 +8,12 @@ unreadable. Groups of other lifecycles have Kafka's own leaders: for them such a
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.schemas import consumer_protocol
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.published import MemberShares
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.results import ConsumerShare

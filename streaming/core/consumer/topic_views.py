@@ -92,13 +92,15 @@ def others(
     """What else the leader may have known: whole samples, then other racks, then each topic by any of the samples or
     not at all; each only once, and only what its answer allows. `racked`: a member states a rack; else racks are
     nothing that a leader looks at, and all are left out."""
-    found = [_looked_at(history.shown(wanted, at_ms), racked=racked)]
+    first = _looked_at(history.shown(wanted, at_ms), racked=racked)
+    found = {tuple(map(first.get, wanted))}
     for view in _others(history, wanted, at_ms, given, racked=racked):
-        seen = _looked_at(view, racked=racked)
         if len(found) > MOST_OTHERS:
             return
-        if seen not in found and all(given.may_be(topic, seen.get(topic)) for topic in wanted):
-            found.append(seen)
+        seen = _looked_at(view, racked=racked)
+        content = tuple(map(seen.get, wanted))
+        if content not in found and all(map(given.may_be, wanted, content)):
+            found.add(content)
             yield seen
 
 

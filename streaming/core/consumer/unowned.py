@@ -15,10 +15,11 @@ numbers that a topic made anew with fewer partitions no longer has; what only su
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.cluster.topics import METADATA_MAX_AGE_MS, TopicHistory
 from rebalance_monitor.streaming.core.fold.timeouts import Timeouts

@@ -5,12 +5,12 @@ counts that no sample tells             taken from the assignment itself: explai
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from typing import assert_never
 
 from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember, TopicRacks
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.candidates import Candidate, explanation, those
 from rebalance_monitor.streaming.core.model.messages import listed
@@ -197,6 +197,12 @@ def _judged(
     by = list(leaders_release.writers_of(assignor.eras, version)) if version else []
     by = by or [Writers(assignor.eras[-1], hashed=False)]
     as_known: list[Verdict] = []
+    sets = {member: sorted(share) for member, share in observed.items()}
+
+    def gives(view: TopicRacks) -> bool:
+        """The same partitions for each member; hundreds of views are asked, and nearly all of them differ."""
+        answer = assignor.recompute(members, view, era=by[0].era).shares
+        return all(sorted(answer.get(member, ())) == share for member, share in sets.items())
 
     def compared(known: Sequence[ConsumerMember], view: TopicRacks, writers: Writers[ConsumerEra]) -> Verdict:
         return _compared(assignor, observed, known, view, writers)
@@ -207,7 +213,7 @@ def _judged(
             as_known.append(compared(members, current, one))
             yield Candidate(as_known[-1:], those(_exact))
         yield Candidate(as_known, those(_alike), sticky_verdict.OTHER_ORDER)
-        for view in others:
+        for view in filter(gives, others):
             yield Candidate([compared(members, view, by[0])], those(_alike), sticky_verdict.OTHER_TOPICS)
         for client, ordered in foreign_orders(members, assignor.name):
             reason = Reason(ReasonKind.FOREIGN_CLIENT, f"a foreign client's order of static members: {client}")

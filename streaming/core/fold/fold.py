@@ -14,8 +14,9 @@ The fold names no kind of group: what a record means, its lifecycle says (`strea
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.others import OtherClocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge

@@ -1,7 +1,6 @@
 """The lives of a group id: it is deleted, it begins anew, and one record may be written twice."""
 
-from dataclasses import replace
-
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.published import SharesOf, body_of, published_as, source_of
 from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind

@@ -5,9 +5,9 @@ record that is unreadable     the group knows less         gap             whom 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar, assert_never
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold import sampling

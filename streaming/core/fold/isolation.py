@@ -11,9 +11,10 @@ while `monitor_error` is open begins without it, in case it is what fails.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold import conversion, recovery
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.parts import bodies_of, left_open, part_of

@@ -16,8 +16,9 @@ day later at the latest.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.incidents.damping import patience_ms

@@ -4,8 +4,7 @@ Ten: what a state must know to fail in the same way (members, leader's memory, c
 day: a group that does not rebalance shows nothing more, and the error has been in the log and the database since.
 """
 
-from dataclasses import replace
-
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.book import Book, Changes
 from rebalance_monitor.streaming.core.incidents.notice import Notice

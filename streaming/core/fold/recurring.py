@@ -13,8 +13,8 @@ A rule says of itself that it is such a one (`Rule.recurs`).
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output

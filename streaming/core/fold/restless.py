@@ -10,8 +10,9 @@ A group whose lifecycle has a storm rule of its own (Connect, which knows more r
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold import returns, rounds
 from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.fold.published import body_of, source_of

@@ -14,8 +14,9 @@ Fewer prove nothing: each may have been restarted once, by a deployment.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, MemberResult
 

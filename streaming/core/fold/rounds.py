@@ -8,7 +8,9 @@ What one kind of group knows beside that (configuration changes, delays) goes in
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from rebalance_monitor.schemas.frozen import replace
 
 SPAN_MS = 600_000
 CALM_MS = 300_000

@@ -22,9 +22,9 @@ notifications wait for an answer to a question that was asked when they were due
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import assert_never
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.state import Envelope, Queue
 from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue

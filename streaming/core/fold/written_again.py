@@ -15,8 +15,9 @@ ended (1,065 ms at most in 840 records of real groups), another one whenever a s
 """
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind

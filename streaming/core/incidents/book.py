@@ -17,8 +17,9 @@ Each lane (`Lane`) has a time of its own: its incidents are damped by that time 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents import grouping
 from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
 from rebalance_monitor.streaming.core.incidents.damping import alert_severity, damping_of

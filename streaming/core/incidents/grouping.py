@@ -16,8 +16,8 @@ What an incident says is bounded, whatever the number of its parts: every part i
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, rank
 from rebalance_monitor.streaming.core.model.messages import listed

@@ -15,9 +15,10 @@ last follower is. A follower whose leader is not known, as when the database ref
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents.grouping import SAME_MOMENT_MS, harm, split
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Subject
 

@@ -25,7 +25,7 @@ import types
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import MISSING, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache, partial
 from types import MappingProxyType
@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, 
 
 import msgspec
 
-from rebalance_monitor.schemas.frozen import maker
+from rebalance_monitor.schemas.frozen import maker, replace
 from rebalance_monitor.streaming.core.model.derived import Derives
 
 T = TypeVar("T")

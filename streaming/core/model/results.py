@@ -4,10 +4,11 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, ClassVar, TypeAlias
 
+from rebalance_monitor.schemas.frozen import replace
 from .details import Burst, ConnectDetail, DowntimeSum, EpochDetail, JobDowntime, StreamsDetail
 from .findings import AlertSeverity as AlertSeverity
 from .findings import Certainty as Certainty

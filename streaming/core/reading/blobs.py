@@ -6,10 +6,11 @@ blob of a big group can have 100 kB.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from rebalance_monitor.schemas.errors import SchemaError
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.fused import Blob, FusedRecord, Memory, RecordReader, record_reader
 from rebalance_monitor.schemas.offsets_topic import GROUP_METADATA
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, MemberRow

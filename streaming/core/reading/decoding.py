@@ -4,11 +4,10 @@
 what it handed over. Records of other topics are read by the lifecycle whose topics they are.
 """
 
-from dataclasses import replace
 from typing import NamedTuple, assert_never
 
 from rebalance_monitor.schemas.errors import SchemaError
-from rebalance_monitor.schemas.frozen import maker
+from rebalance_monitor.schemas.frozen import maker, replace
 from rebalance_monitor.schemas.group_records import decode_group_record
 from rebalance_monitor.schemas.offsets_topic import (
     GROUP_TYPES,

@@ -21,10 +21,10 @@ a partition at once; a job that reads on counts those of one range at a time (`s
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Protocol, TypeAlias
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
 
 LogPartition = tuple[str, int]

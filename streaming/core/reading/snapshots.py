@@ -12,8 +12,9 @@ no generation, no leader, no time-outs; versions below 4 have no instance id eit
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.records import (
     POLLED,
     Body,

@@ -26,10 +26,11 @@ may be `INCREDIBLE`. A process that reports more than E counts as one that holds
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from .observed import ObservedRecord
 from .topology import key_of

@@ -1,10 +1,10 @@
 """One generation of a Streams group: verdict, causes, detail, what its rules find."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from rebalance_monitor.assignors.streams.tasks import TaskId, task_of
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.changelogs import ends_at, sampled_ends
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.fold import departures, missing_members, static_members, written_again

@@ -10,10 +10,10 @@ What else the verdict rests on must be known, or it stays *explainable* whatever
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.cluster.end_offsets import before_of

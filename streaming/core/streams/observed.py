@@ -17,10 +17,11 @@ that does proves nothing.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, process_key, sorted_tasks
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.details import (
     Balance,
     StreamsDetail,

@@ -1,10 +1,11 @@
 """What is remembered of the generations of a Streams group so far, for laws and views that look across records."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import ceil
 
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.model.results import Source
 from .deadlines import ToldDeadline, with_told_deadline

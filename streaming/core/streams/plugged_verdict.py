@@ -10,12 +10,13 @@ nothing into *unexplained*.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from enum import Enum
 
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.eras import era_of
 from rebalance_monitor.assignors.streams.tasks import TaskId
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.streams_tasks import PROTOCOL
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind

@@ -13,7 +13,7 @@ from uuid import UUID
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
 from rebalance_monitor.assignors.streams.eras import era_of
-from rebalance_monitor.assignors.streams.leader import LeaderRound, MakeAssignor, prepare
+from rebalance_monitor.assignors.streams.leader import LeaderAnswer, LeaderRound, MakeAssignor, lead, prepare
 from rebalance_monitor.assignors.streams.members import GroupMember, host_info_of
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.subtopologies import Subtopology
@@ -69,6 +69,7 @@ class RoundMaker:
     record: ObservedRecord
     at_ms: int
     plugged: PlugInRun | None = None
+    _answers: dict[object, list[tuple[Hypothesis, LeaderAnswer]]] = field(default_factory=dict)
 
     @cached_property
     def members(self) -> tuple[GroupMember, ...]:
@@ -152,6 +153,18 @@ class RoundMaker:
             subscriptions=self.subscriptions if performs else {},
             java_version=hypothesis.java_version,
         )
+
+    def answer(self, hypothesis: Hypothesis) -> LeaderAnswer:
+        """What the leader answers, if the hypothesis is true. A search asks for a fifth of its answers again; a plug-in
+        is run again. Raises LeaderFailed where the leader's thread ends."""
+        if self.plugged is not None:
+            return lead(self.round(hypothesis))
+        alike = self._answers.setdefault((hypothesis.release, frozenset(hypothesis.ends.items())), [])
+        found = next((answer for tried, answer in alike if tried == hypothesis), None)
+        if found is None:
+            found = lead(self.round(hypothesis))
+            alike.append((hypothesis, found))
+        return found
 
     def other_ends(self, hypothesis: Hypothesis) -> OtherEnds | None:
         """The round, whatever its end offsets; None where the answer is an error. Raises LeaderFailed where the

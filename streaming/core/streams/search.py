@@ -14,7 +14,7 @@ that cannot place a task as the record does are left out beforehand (`caught_up.
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
 from math import prod
@@ -26,6 +26,7 @@ from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import LeaderAnswer, lead
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.settings import PlugIn
 from .by_process import ByProcess, Work, placed
@@ -198,7 +199,7 @@ class Search:
         self._runs -= 1
         self.made += 1
         try:
-            return lead(self._maker.round(replace(hypothesis, java_version=self._java_version)))
+            return self._maker.answer(replace(hypothesis, java_version=self._java_version))
         except LeaderFailed as why:
             self._failed = str(why)
             return None

@@ -30,11 +30,12 @@ sub-topologies are others (`renumbered`).
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.streams.application import RUNNING
 from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION
 from .members import StreamsThread
 

@@ -7,7 +7,6 @@ there are more possibilities than are tried, or something that the computation n
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 from rebalance_monitor.assignors.streams.built_in import BuiltIn
@@ -16,6 +15,7 @@ from rebalance_monitor.assignors.streams.failures import LeaderFailed
 from rebalance_monitor.assignors.streams.leader import ASSIGNMENT_ERROR, INCOMPLETE_SOURCE_TOPICS
 from rebalance_monitor.assignors.streams.members import newest_version
 from rebalance_monitor.assignors.streams.tasks import TaskId
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION, PROTOCOL
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind

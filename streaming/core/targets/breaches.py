@@ -1,8 +1,9 @@
 """What may be wrong with a group that has targets: the laws by name, one that is broken, and one that soon may be."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 
+from rebalance_monitor.schemas.frozen import replace
 from .units import NONE, Units
 
 

@@ -22,8 +22,9 @@ itself, is too young for a time-out, it surely left.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.group_values import MemberState
 from rebalance_monitor.schemas.streams_values import StreamsMember
 from rebalance_monitor.streaming.core.fold import departures

@@ -4,8 +4,8 @@ The last word on the target under way comes with it, and the state of the group 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.incidents.notice import Output

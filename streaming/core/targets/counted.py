@@ -7,8 +7,9 @@ kind adds the kind to `READ_KINDS` of `core/reading/decoding.py` and owns its re
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap
 from rebalance_monitor.streaming.core.fold.capabilities import Moments
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session

@@ -6,12 +6,12 @@ share a hash bucket is not in the records, either. Any of them counts.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from enum import Enum, auto
 from itertools import islice
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, BrokerResult, Outcome, member_orders
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.group_values import Target
 from .operation import Computed
 from .topics import Topics

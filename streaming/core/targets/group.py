@@ -21,9 +21,10 @@ Source: docs/protocol/coordinator-log.md, sections 3, 6 and 7.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.group_records import GroupRecord, Value
 from rebalance_monitor.schemas.group_values import (
     AssignmentEpoch,

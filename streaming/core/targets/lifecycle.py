@@ -6,8 +6,8 @@ have what, its cause and its verdict, when its members have reached it, and the 
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.fold import missing_members

@@ -1,10 +1,11 @@
 """One member of a group that has targets, as its records show it, whatever the group's protocol."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.group_records import Value
 from rebalance_monitor.schemas.group_values import (
     ClassicMember,

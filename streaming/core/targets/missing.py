@@ -10,8 +10,8 @@ docs/protocol/coordinator-log.md, 6.2.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold import missing_members
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.missing_members import NOBODY_MISSED, LastProcess, MissedMembers

@@ -13,9 +13,10 @@ clock has gone on; then they are folded together.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.group_records import GroupRecord
 from rebalance_monitor.schemas.group_values import GroupEpoch
 from rebalance_monitor.schemas.streams_values import StreamsEpoch

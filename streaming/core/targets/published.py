@@ -1,8 +1,8 @@
 """A target as it is published: members with what they have, should have and have yet to give up, and who waits."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import diff_of
 from rebalance_monitor.streaming.core.model.details import EpochDetail, MemberProgress

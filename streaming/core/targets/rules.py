@@ -1,8 +1,8 @@
 """The rule of each law in each kind of group. A law without a rule does not hold of the kind."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from . import rules_consumer as consumer
 from . import rules_share as share

@@ -1,9 +1,9 @@
 """Rules about KIP-848 consumer groups: EPOCHS-E1 to E10 are the laws of docs/protocol/coordinator-log.md 6.4 by number,
 E11 is the other half of law 2. Rules about other kinds of groups are these with other words; `rules` has them all."""
 
-from dataclasses import replace
 from functools import partial
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents.confirming import MEMBERS
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks, rejoins

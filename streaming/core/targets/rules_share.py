@@ -1,7 +1,6 @@
 """Rules about share groups: SHARE-H1 to H5 are the laws of docs/protocol/coordinator-log.md 7.2 by number."""
 
-from dataclasses import replace
-
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents.rule import Check
 from rebalance_monitor.streaming.core.incidents.step import looks
 from . import rules_consumer

@@ -1,8 +1,7 @@
 """Rules about Streams groups of the new protocol (KIP-1071): EPOCHS-T1 to T11 are the laws EPOCHS-E1 to E11 of tasks,
 T12 and T13 are about copies (docs/protocol/coordinator-log.md 7.1)."""
 
-from dataclasses import replace
-
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents.rule import Check
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.results import Severity

@@ -1,8 +1,9 @@
 """What is remembered between batches of every group that has targets, whatever its protocol."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.missing_members import MissedMembers
 from rebalance_monitor.streaming.core.model.details import EpochDetail
 from rebalance_monitor.streaming.core.model.records import Row

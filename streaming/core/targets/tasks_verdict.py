@@ -6,7 +6,7 @@ not known is tried, the likeliest first: a target that no assumption gives is un
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, product
 
 from rebalance_monitor.assignors.broker import streams_sticky
@@ -19,6 +19,7 @@ from rebalance_monitor.assignors.broker.streams_model import (
     Subtopology,
     Task,
 )
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.streams_values import StreamsTarget, Tasks
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind

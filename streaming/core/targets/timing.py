@@ -7,8 +7,8 @@ remembered since when (`uncovered_ms`), and told after the time-outs.
 """
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from . import laws

@@ -7,9 +7,9 @@ everybody is known and at a target that breaks no law      nothing that it rests
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import assert_never
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.group_values import AssignmentEpoch
 from rebalance_monitor.schemas.streams_values import Topology
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView

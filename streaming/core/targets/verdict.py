@@ -10,10 +10,11 @@ exactly these targets for a likely subscription, that is an explanation; if not,
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import assert_never
 
 from rebalance_monitor.assignors.broker.model import BrokerResult, Outcome
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict

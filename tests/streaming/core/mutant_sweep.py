@@ -111,7 +111,7 @@ def sweep(
     dice, swept, before = random.Random(11), Swept(), None
     for row, following in zip(own, [*own[1:], None], strict=True):
         right = fold_group(settings, group, state, [row], Tick(0))
-        body, after = row.body, connect_of(right.state)
+        body, after, right_later = row.body, connect_of(right.state), _Later(settings, group, right.state)
         if isinstance(body, GroupGeneration) and body.members and dice.random() < share:
             verdict = verdict_of(right.results)
             if verdict is not None and verdict.grade is Grade.MATCH and after.last is not None:
@@ -132,7 +132,7 @@ def sweep(
                     if judged.grade is not Grade.UNEXPLAINED and not (
                         violations(wrong.results) - violations(right.results)
                     ):
-                        when = _later(settings, group, (wrong.state, right.state), row, following)
+                        when = _noticed(_Later(settings, group, wrong.state), right_later, row, following)
                     mutant = _Mutant(kind, judged, verdict, after.last, before, quiet_ms, after.timeouts_ms)
                     if when == "missed" and (why := legitimate(mutant, known=known)):
                         when = "legitimate"
@@ -149,18 +149,33 @@ def verdict_of(results: Sequence[Result]) -> Verdict | None:
     return next((one.verdict for one in results if isinstance(one, Generation)), None)
 
 
-def _later(settings: ClusterSettings, group: str, states: tuple[Saved, Saved], row: Row, following: Row | None) -> str:
-    """When a wrong record is noticed after it; `states` after the wrong one and after the right one."""
+@dataclass
+class _Later:
+    """What comes after a record, wrong or right; folded once, for all mutants are compared with the right one."""
+
+    settings: ClusterSettings
+    group: str
+    state: Saved
+    _found: dict[tuple[int, int], Sequence[Result]] = field(default_factory=dict)
+
+    def after(self, rows: Sequence[Row], now_ms: int) -> Sequence[Result]:
+        place = (len(rows), now_ms)
+        if place not in self._found:
+            self._found[place] = fold_group(self.settings, self.group, self.state, rows, Tick(now_ms)).results
+        return self._found[place]
+
+
+def _noticed(wrong: _Later, right: _Later, row: Row, following: Row | None) -> str:
+    """When a wrong record is noticed after it."""
     until_ms = row.timestamp_ms + LATER_MS if following is None else following.timestamp_ms
-    ticked = [fold_group(settings, group, one, [], Tick(until_ms)) for one in states]
-    if violations(ticked[0].results) - violations(ticked[1].results):
+    if violations(wrong.after([], until_ms)) - violations(right.after([], until_ms)):
         return "by timer"
     if following is None:
         return "missed"
-    after = [fold_group(settings, group, one, [following], Tick(0)) for one in states]
-    verdict = verdict_of(after[0].results)
+    results = wrong.after([following], 0)
+    verdict = verdict_of(results)
     unexplained = verdict is not None and verdict.grade is Grade.UNEXPLAINED
-    return "by the next" if unexplained or violations(after[0].results) - violations(after[1].results) else "missed"
+    return "by the next" if unexplained or violations(results) - violations(right.after([following], 0)) else "missed"
 
 
 def some_leader_gives(members: Sequence[MemberRow], results: Sequence[Result]) -> bool:

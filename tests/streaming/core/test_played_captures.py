@@ -2,6 +2,7 @@
 killed in between: what is found is what `replay` says, and people are notified of it."""
 
 import json
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps, Witnesses
 
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
+from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps, Witnesses
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.incidents import grouping
@@ -173,14 +174,15 @@ def played(of: Capture, group: str, arrival: Arrival, pauses_ms: Iterator[int], 
     """The rows in batches with a tick each, the next one after a pause; and timers when they are due. `killed_at`:
     after this share of the rows the job ends, and what it has not committed comes again with what came meanwhile."""
     coming = arrivals(of.rows[group], arrival)
-    job, at, now_ms, lived = Job(of, group), 0, coming[0][0], True
-    while at < len(coming):
+    times_ms, rows = [at_ms for at_ms, _ in coming], [row for _, row in coming]
+    job, at, now_ms, lived = Job(of, group), 0, times_ms[0], True
+    while at < len(rows):
         now_ms += next(pauses_ms)
-        some = [row for at_ms, row in coming[at:] if at_ms < now_ms]
-        if lived and at + len(some) > len(coming) * killed_at:
+        some = rows[at : bisect_left(times_ms, now_ms, at)]
+        if lived and at + len(some) > len(rows) * killed_at:
             job.fold(some, now_ms)  # and not committed
             now_ms, lived = now_ms + 20_000, False
-            some = [row for at_ms, row in coming[at:] if at_ms < now_ms]
+            some = rows[at : bisect_left(times_ms, now_ms, at)]
         if some or (job.due_ms is not None and job.due_ms <= now_ms):
             job.batch(some, now_ms)
         at += len(some)

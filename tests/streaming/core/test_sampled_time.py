@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -171,6 +172,7 @@ def test_the_time_of_a_group_that_is_read_is_nobodys_answer() -> None:
     assert said(polled.fold([], story.now_ms + HOUR_MS, shown_ms=0), "partition_without_owner")[:1] == ["opened"]
 
 
+@cache
 def changed(name: str, cut: int, *, again: bool) -> Counter[str]:
     """Rules that are broken by the groups of a capture that are polled up to this generation (0: never), and read from
     then on; `again`: what was polled stands in the log as well, and is read first."""

@@ -6,6 +6,7 @@ back before the delay is over, so its own connectors and tasks wait for that lon
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
 from rebalance_monitor.streaming.core.connect.advice.cluster import play
@@ -70,12 +71,15 @@ def moving_steps(rule: Rule) -> Iterator[Step]:
     return (step for step in rule.advice if step.kind is StepKind.MOVES)
 
 
-def played(rule: Rule) -> Iterator[Played]:
+@cache
+def played(rule: Rule) -> tuple[Played, ...]:
     """Every step of the rule that moves work, in every era and with both delays. KeyError: it has no scenario."""
-    for step in moving_steps(rule):
-        for era in ERAS.values():
-            for max_delay_ms in DELAYS_MS:
-                yield Played(rule, step, era, max_delay_ms, effect_of(SCENARIOS[rule.code], step, era, max_delay_ms))
+    return tuple(
+        Played(rule, step, era, max_delay_ms, effect_of(SCENARIOS[rule.code], step, era, max_delay_ms))
+        for step in moving_steps(rule)
+        for era in ERAS.values()
+        for max_delay_ms in DELAYS_MS
+    )
 
 
 MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"

@@ -5,10 +5,11 @@ some rules is a fault of the leader or of a worker; then the group is made as th
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import Jobs
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.advice.cluster import ADDED, FIRST_OFFSET, Cluster, Worker, cluster_of
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind
 

@@ -10,11 +10,12 @@ report, the configuration, what the leader remembers, its era, its maximum delay
     generation 9   a member reports another config offset        computed
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.assignors.connect import incremental
 from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.derived import Latest
 
 MOST_LEADERS = 64

@@ -6,11 +6,11 @@ both orders count as the same answer.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
 from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
 from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_FROM_19, Case, rounds_of
 from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of

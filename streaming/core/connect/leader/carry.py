@@ -5,8 +5,7 @@ after a verdict    the minds that gave this answer; a match narrows the group's 
 without one        the round moved the memory unseen: what was carried goes on               `after_no_verdict`
 """
 
-from dataclasses import replace
-
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.configured import configured_at
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delay

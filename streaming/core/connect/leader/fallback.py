@@ -10,12 +10,12 @@ explainable, never a match. For what no fallback reproduces, `unknown_memory` lo
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from itertools import product
 
 from rebalance_monitor.assignors.connect.eras import ERAS
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.assignors.java_table import hash_map_order
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried, jobs
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed

@@ -17,10 +17,11 @@ record determines and is whole again. Memory of at most MAX_PROCESSES workers is
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.assignors.connect.eras import ERAS, era_of
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis, PackedMinds, pack, unpack
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenGenerations
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, WorkerView

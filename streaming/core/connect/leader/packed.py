@@ -7,9 +7,10 @@ connector, with runs of task numbers, and minds that differ in their release alo
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.derived import recent
 
 ITSELF, TO = "c", ".."

@@ -5,10 +5,11 @@ process had in mind and what its clock said is another matter (`runs`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.assignors.connect.model import ConfigSnapshot, ConnectMember, ConnectRound, Jobs
 from rebalance_monitor.schemas.connect_protocol import WorkerState
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, ConfigState
 from rebalance_monitor.streaming.core.connect.configured import doubted_connectors, has_applied, presumed_at, shown_jobs
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried

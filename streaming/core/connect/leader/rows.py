@@ -15,8 +15,10 @@ where they do not, no task of the first part has a greater number than one of th
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
+
+from rebalance_monitor.schemas.frozen import replace
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ Javas, readings and completions that agree on that: in a steady round once for a
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, LeaderMemory
 from rebalance_monitor.assignors.connect.round import CannotAssign
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.leader import answered_before
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis

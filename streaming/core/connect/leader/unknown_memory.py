@@ -16,7 +16,7 @@ Java's hash sets give.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, combinations, permutations
 
 from rebalance_monitor.assignors.connect import incremental
@@ -26,6 +26,7 @@ from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRoun
 from rebalance_monitor.assignors.connect.round import CannotAssign, configured_jobs
 from rebalance_monitor.assignors.connect.survey import in_leaders_order, turns
 from rebalance_monitor.assignors.java_order import utf16_key
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.leader.answers import same_but_for_names
 from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis

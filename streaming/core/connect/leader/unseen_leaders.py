@@ -13,8 +13,9 @@ process is followed, whatever it led before.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.observed import Observed
 
 MAX_NAMES = 256

@@ -25,9 +25,10 @@ If the same member leads the generation after it, its memory is bound:
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from rebalance_monitor.assignors.connect.model import LeaderMemory
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.configured import configured_at, jobs_of, unsure_at
 from rebalance_monitor.streaming.core.connect.leader import hypotheses
 from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delays

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 from rebalance_monitor.assignors.connect.eras import era_of
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.observed import EAGER
 from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
     CONFIG_OFFSET_WRONG,

@@ -6,9 +6,10 @@ record 7  c1-1 in nobody's hands       CONNECT-K15, and from here on no longer r
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.fold.rounds import Round
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject

@@ -5,8 +5,8 @@ where the delay was opened for it. What the config topic says is believed only a
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.advice.own_step import imbalance_step
 from rebalance_monitor.streaming.core.connect.observed import (
     COOPERATIVE,

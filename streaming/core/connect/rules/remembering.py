@@ -8,8 +8,9 @@ a storm                                K10 is over rounds.CALM_MS after its last
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.observed import Observed, subjects_of
 from rebalance_monitor.streaming.core.connect.rules import RULES
 from rebalance_monitor.streaming.core.connect.rules.across import (

@@ -9,8 +9,9 @@ no_stop      it still lives and never said that it stopped: unknown, perhaps it 
 not_known    a status or a record came after later ones were told: the order of things is not known
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.statuses.facts import ENDED, FAILED, JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.parting import Unsettled
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep

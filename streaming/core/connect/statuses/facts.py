@@ -11,9 +11,10 @@ killed writes nothing, and its claim stays until somebody decides that it is dea
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rebalance_monitor.schemas.connect_topics import StatusRecord
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.observed import job_key
 from rebalance_monitor.streaming.core.model.subjects import connector_of, subject_of
 

@@ -7,8 +7,9 @@ possible; it is likely where a worker has taken up nothing of several jobs.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import HELD_NOT_RUNNING
 from rebalance_monitor.streaming.core.connect.statuses.facts import (
     ENDED,

@@ -6,9 +6,11 @@ wait: beyond that (a long history read at once) the older half is told without w
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from operator import attrgetter
 
 from rebalance_monitor.schemas.connect_topics import StatusRecord
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.statuses import failing
@@ -144,21 +146,22 @@ def _as_written(offsets: Offsets, sightings: Iterable[Sighting]) -> Iterator[Sig
     stands behind it in its partition was written later, so far ahead of the latest that can be for that it cannot be.
     """
     later_ms: dict[int, int] = {}
-    for status in sorted(sightings, key=lambda two: (two.partition, two.offset), reverse=True):
+    last_first = sorted(sightings, key=attrgetter("partition", "offset"), reverse=True)
+    for status, told_ms, late_ms in offsets.told(last_first):
         earliest_ms = offsets.recorded_ms.get(status.generation, 0)
-        at_ms = max(earliest_ms, offsets.told_ms(status))
+        at_ms = max(earliest_ms, told_ms)
         next_ms = later_ms.get(status.partition, at_ms)
         if at_ms > next_ms + SKEW_MS:
             at_ms = max(next_ms, min(earliest_ms, at_ms))
-        latest_ms = offsets.latest_ms(status)
-        if latest_ms is not None:
+        if late_ms is not None:
+            latest_ms = offsets.own_ms(status) + late_ms
             later_ms[status.partition] = min(latest_ms, later_ms.get(status.partition, latest_ms))
         yield status if at_ms == status.at_ms and status.read_ms is None else replace(status, at_ms=at_ms, read_ms=None)
 
 
 def _in_job_order(now: Situation, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
     latest: dict[JobKey, int] = {}
-    for status in sorted(sightings, key=lambda two: (two.partition, two.offset)):
+    for status in sorted(sightings, key=attrgetter("partition", "offset")):
         facts = now.jobs.get(status.job)
         told_ms = latest.get(status.job, facts.told_ms if facts is not None else status.at_ms)
         latest[status.job] = max(status.at_ms, told_ms)

@@ -15,8 +15,9 @@ A worker's statuses carry its own clock, so they prove nothing: what is certain,
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.causes import GONE, LEFT, LOST
 from rebalance_monitor.streaming.core.model.details import JobDowntime
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Source, Subject

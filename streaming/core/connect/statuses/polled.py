@@ -19,8 +19,9 @@ lasts is told by the monitor's clock, which read the newest of them.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.observed import EAGER, Observed
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP
 from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, JobFacts, JobKey, Sighting, after, agreement

@@ -6,8 +6,9 @@ Statuses must be told apart: a worker that only shares its id with others is nev
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_NOT_HELD
 from rebalance_monitor.streaming.core.connect.statuses.facts import RUNNING, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep

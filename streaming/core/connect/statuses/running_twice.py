@@ -18,8 +18,9 @@ was surely written after it: writes may arrive late, and two workers' clocks dif
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
 from rebalance_monitor.streaming.core.connect.statuses.facts import (

@@ -16,8 +16,9 @@ workers that join one after the other, or a bulk of connectors created, look ali
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.statuses import parting
 from rebalance_monitor.streaming.core.connect.statuses.downtime import Downtime, not_known, summed
 from rebalance_monitor.streaming.core.connect.statuses.facts import UNASSIGNED, JobFacts, Sighting

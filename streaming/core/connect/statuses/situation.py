@@ -6,10 +6,11 @@ ends: a map with an entry for each of thousands of jobs cannot be made anew for 
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.statuses.facts import (
     NOWHERE,
     Claim,

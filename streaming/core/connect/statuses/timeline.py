@@ -8,8 +8,9 @@ B RUNNING c-0      c-0: ok          what is said from here on counts again
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import ClockOffset
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.failing import FailingJobs

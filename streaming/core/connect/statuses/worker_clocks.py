@@ -28,9 +28,10 @@ generation. If in a generation everybody's first status is late, the record's ti
 on a worker's own clock counts there. State: one interval for each worker, one time for each of the last generations.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import NOT_KNOWN, QUICK_MS, ClockOffset, of_known
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, Claim, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
@@ -65,7 +66,7 @@ class Offsets:
         self.recorded_ms = times = _times(recorded, incarnation, steps)
         self._of: dict[tuple[str, int], ClockOffset] = {}
         self._learn(_by_generation(sightings, times, _Asked(steps, given)), times, _Rounds(members, steps))
-        self._own = {(one.partition, one.offset): self.told_ms(one) for one in sightings}
+        self._own = {(one.partition, one.offset): at_ms for one, at_ms, _ in self.told(sightings)}
         for step in steps:
             if step.jump_ms and not any(place[1] >= step.generation for place in self._of):
                 self.known.clear()
@@ -81,21 +82,33 @@ class Offsets:
         """How much earlier than told the worker's newest statuses may have been written at most."""
         return self.known.get(worker, NOT_KNOWN).early_ms
 
-    def told_ms(self, status: Sighting) -> int:
-        at_ms = status.at_ms - self.of(status.worker, status.generation).best_ms
-        return at_ms if status.read_ms is None or at_ms <= status.read_ms + QUICK_MS else status.read_ms
+    def told(self, statuses: Iterable[Sighting]) -> Iterator[tuple[Sighting, int, int | None]]:
+        """Each status, when to tell of it, and how much later than told by its own clock it was written at most."""
+        known: dict[tuple[str, int], tuple[int, int | None]] = {}
+        for status in statuses:
+            place = (status.worker, status.generation)
+            if place not in known:
+                clock = self.of(*place)
+                known[place] = clock.best_ms, clock.late_ms
+            best_ms, late_ms = known[place]
+            at_ms = status.at_ms - best_ms
+            yield (
+                status,
+                at_ms if status.read_ms is None or at_ms <= status.read_ms + QUICK_MS else status.read_ms,
+                late_ms,
+            )
 
     def earliest_ms(self, status: Sighting) -> int | None:
         """Before this time the status was surely not written; None where nobody knows."""
         early_ms = self.of(status.worker, status.generation).early_ms
-        return None if early_ms is None else self._own_ms(status) - early_ms
+        return None if early_ms is None else self.own_ms(status) - early_ms
 
     def latest_ms(self, said: Sighting | Claim) -> int | None:
         """After this time the status was surely not written; None where nobody knows."""
         late_ms = self.of(said.worker, said.generation).late_ms
-        return None if late_ms is None else self._own_ms(said) + late_ms
+        return None if late_ms is None else self.own_ms(said) + late_ms
 
-    def _own_ms(self, said: Sighting | Claim) -> int:
+    def own_ms(self, said: Sighting | Claim) -> int:
         """The time of the status by the worker's clock, read as the coordinator's: it may be told later than that,
         because others of its job or of its generation are."""
         return self._own.get((said.partition, said.offset), said.at_ms)
@@ -157,20 +170,25 @@ Words = dict[int, dict[str, Said]]
 
 
 def _by_generation(sightings: Iterable[Sighting], times: Mapping[int, int], asked: "_Asked") -> Words:
-    words: Words = {}
+    said: dict[int, dict[str, list[Sighting]]] = {}
     for status in sightings:
         if status.worker and status.generation in times:
-            own = words.setdefault(status.generation, {})
-            said = own.get(status.worker) or Said(status.at_ms, status.at_ms)
-            start_ms = status.at_ms if asked.answered_by(status, times[status.generation]) else None
-            ahead_ms = None if status.read_ms is None else status.at_ms - status.read_ms - QUICK_MS
-            own[status.worker] = Said(
-                first_ms=min(said.first_ms, status.at_ms),
-                last_ms=max(said.last_ms, status.at_ms),
-                ahead_ms=of_known(max, said.ahead_ms, ahead_ms),
-                start_ms=of_known(min, said.start_ms, start_ms),
-            )
-    return words
+            said.setdefault(status.generation, {}).setdefault(status.worker, []).append(status)
+    return {
+        generation: {worker: _said(some, times[generation], asked) for worker, some in workers.items()}
+        for generation, workers in said.items()
+    }
+
+
+def _said(statuses: Sequence[Sighting], recorded_ms: int, asked: "_Asked") -> Said:
+    """`recorded_ms`: when the record of their generation was written."""
+    times_ms = [one.at_ms for one in statuses]
+    return Said(
+        first_ms=min(times_ms),
+        last_ms=max(times_ms),
+        ahead_ms=max((one.at_ms - one.read_ms - QUICK_MS for one in statuses if one.read_ms is not None), default=None),
+        start_ms=min((one.at_ms for one in statuses if asked.answered_by(one, recorded_ms)), default=None),
+    )
 
 
 class _Asked:

@@ -10,8 +10,9 @@ worker that joins after another one was lost came instead of it, as where each s
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.causes import LOST
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import WORKER_LOST
 from rebalance_monitor.streaming.core.connect.statuses.downtime import Interruption

@@ -42,3 +42,9 @@ def folded(capture: Path, group: str, batches: Iterable[Sequence[Row]], *, knows
         state = outcome.state
         found += [one for one in outcome.results if isinstance(one, Generation | Aftermath | Standing)]
     return found
+
+
+@cache
+def folded_at_once(capture: Path, group: str) -> list[Result]:
+    """What is published where all records come in one batch."""
+    return folded(capture, group, [rows_by_group(capture)[group]])

@@ -12,7 +12,15 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.targets.kinds import CONSUMER, SHARE, STREAMS
-from tests.streaming.core.targets.captured import CONSUMERS, SHARES, folded, known, rows_by_group, settings_of
+from tests.streaming.core.targets.captured import (
+    CONSUMERS,
+    SHARES,
+    folded,
+    folded_at_once,
+    known,
+    rows_by_group,
+    settings_of,
+)
 from tests.streaming.core.targets.captured import STREAMS as OF_STREAMS
 
 OF_CONSUMERS = [(CONSUMERS, f"k-{name}") for name in ("uniform", "range", "regex", "default")]
@@ -29,8 +37,8 @@ every = pytest.mark.parametrize(
 
 @one_by_one
 def test_one_record_at_a_time_says_the_same_as_all_at_once(capture: Path, group: str) -> None:
-    rows = rows_by_group(capture)[group]
-    assert folded(capture, group, ([one] for one in rows)) == folded(capture, group, [rows])
+    batches = ([one] for one in rows_by_group(capture)[group])
+    assert folded(capture, group, batches) == folded_at_once(capture, group)
 
 
 @given(st.sampled_from([*OF_CONSUMERS, *CONVERTED, *OTHERS]), st.data())
@@ -39,7 +47,7 @@ def test_wherever_batches_are_cut_the_same_is_published(of: tuple[Path, str], da
     rows = rows_by_group(of[0])[of[1]]
     cuts = sorted(data.draw(st.sets(st.integers(1, len(rows) - 1), max_size=8)))
     batches = [rows[start:end] for start, end in pairwise([0, *cuts, len(rows)])]
-    assert folded(*of, batches) == folded(*of, [rows])
+    assert folded(*of, batches) == folded_at_once(*of)
 
 
 @every

@@ -16,33 +16,32 @@ from typing import Any
 
 import pytest
 
-from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.replay import RawRecord, replay
+from tests.streaming.core.targets.remembering import Capture
 
 CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
 NAMES = ("kip848-a", "share-groups", "share-topics", "streams-kip1071-4.3.1")
 EVERY_CUT = os.environ.get("RM_MUTANTS") == "all"
 OF_STREAMS = ("streams-kip1071-4.3.1",)
 """Which process a member runs in stands in its first record alone, and no target tells it."""
-STEP, CUTS = 20, 10
+STEP, MOST_CUTS = 20, 40
 CLASSIC = frozenset({"conversion"})
 """Kinds of reasons of targets that no assignor of the broker computed, and of the classic groups they came from."""
 
 
 @cache
-def records(capture: str) -> tuple[RawRecord, ...]:
-    return tuple(records_of(CAPTURES / capture))
+def captured(name: str) -> Capture:
+    return Capture(CAPTURES / name)
+
+
+def records(capture: str) -> Sequence[RawRecord]:
+    return captured(capture).records
 
 
 def cuts(capture: str) -> list[int]:
-    """The places of the first records that are read; about ten, unless all are asked for."""
+    """The places of the first records that are read; of a long capture every few of them, unless all are asked for."""
     every = list(range(STEP, len(records(capture)), STEP))
-    return every if EVERY_CUT else every[:: max(1, len(every) // CUTS)]
-
-
-def told(capture: str, some: Iterable[RawRecord]) -> Sequence[dict[str, Any]]:
-    folder = CAPTURES / capture
-    return replay(some, settings_of(folder), knowledge=knowledge_of(folder)).objects
+    return every if EVERY_CUT or len(every) <= MOST_CUTS else every[:: len(every) // 10]
 
 
 def targets(objects: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -64,7 +63,7 @@ def accusations(objects: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def test_most_targets_behind_a_cut_are_judged_and_nobody_is_accused(capture: str) -> None:
     grades, why = Counter[str](), Counter[str]()
     for first in cuts(capture):
-        objects = told(capture, records(capture)[first:])
+        objects = captured(capture).told(records(capture)[first:])
         assert not accusations(objects), first
         for verdict in targets(objects):
             grades[verdict["grade"]] += 1
@@ -83,8 +82,16 @@ def test_a_record_that_is_lost_behind_a_cut_accuses_nobody(capture: str) -> None
         if first + 1 >= last:
             continue
         lost = dice.randrange(first + 1, last)
-        objects = told(capture, (*every[first:lost], *every[lost + 1 :]))
+        objects = captured(capture).told((*every[first:lost], *every[lost + 1 :]))
         assert not accusations(objects), (first, lost)
+
+
+@pytest.mark.parametrize("capture", NAMES)
+def test_what_is_looked_up_is_what_a_replay_says(capture: str) -> None:
+    of = captured(capture)
+    some = of.records[len(of.records) // 2 :]
+    of.told(of.records)
+    assert of.told(some) == replay(some, of.settings, knowledge=of.knowledge).objects
 
 
 def group_of(record: RawRecord) -> bytes:
@@ -100,4 +107,4 @@ def test_a_history_that_ends_within_an_operation_accuses_nobody(capture: str) ->
         own = [one for one in records(capture) if group_of(one) == group]
         within = [at for at in range(1, len(own)) if own[at].timestamp_ms == own[at - 1].timestamp_ms]
         for end in within if EVERY_CUT else dice.sample(within, min(len(within), 8)):
-            assert not accusations(told(capture, own[:end])), (group, end)
+            assert not accusations(captured(capture).told(own[:end])), (group, end)
