@@ -31,7 +31,7 @@ class Newest(NamedTuple):
     tasks: TaskCounts | None = None
 
 
-class Judged(NamedTuple):
+class JudgedNumbers(NamedTuple):
     """A generation whose verdict is final. `idle_ms`: for how long tasks of Connect stood still before it, by cause."""
 
     cluster: str
@@ -48,7 +48,7 @@ class BatchView:
     """The results of one bundle, or of a whole batch."""
 
     newest: tuple[Newest, ...] = ()
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[JudgedNumbers, ...] = ()
     others: tuple[Result, ...] = ()
 
 
@@ -91,8 +91,8 @@ def _newest(generation: Generation) -> Newest:
     )  # fmt: skip
 
 
-def _judged(generation: Generation) -> Judged:
-    return Judged(
+def _judged(generation: Generation) -> JudgedNumbers:
+    return JudgedNumbers(
         generation.cluster,
         generation.group,
         generation.verdict.grade.value,

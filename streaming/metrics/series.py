@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.model.results import Incident, JobState, R
 from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.text import name
-from .batch_view import BatchView, Judged, view_of
+from .batch_view import BatchView, JudgedNumbers, view_of
 from .families import Families, GroupLabels
 from .group_series import Groups
 from .incident_series import Incidents
@@ -81,7 +81,7 @@ class Series:
                 metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))
             ).inc()
 
-    def _counted(self, judged: Judged) -> None:
+    def _counted(self, judged: JudgedNumbers) -> None:
         group = self.groups.label(judged.cluster, judged.group)
         self._families.counter(metrics.GENERATIONS, judged.cluster, group, judged.grade).inc()
         self._families.counter(metrics.REBALANCES, judged.cluster, group, self._cause(judged.cause)).inc()

@@ -30,14 +30,14 @@ from rebalance_monitor.streaming.core.ports import (
     StoredState,
 )
 from rebalance_monitor.streaming.metrics.batch_view import BatchView, together
-from rebalance_monitor.streaming.spark.bundle import Orders, Summary, fold_bundle
+from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders, fold_bundle
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import FoldMany, fold_here
 from rebalance_monitor.streaming.spark.learning import NOBODY_ASKS, Askers, Learning
 from rebalance_monitor.streaming.spark.rows import Batch, read_batch
 from rebalance_monitor.streaming.spark.settling import AT_ONCE_MS, MOST_SETTLED, MOST_WOKEN, Turns
 
-Key = TypeVar("Key")
+Counted = TypeVar("Counted")
 
 CLUSTER_STATE_VERSION = 1
 MEASURE_FROM_RECORDS = 50
@@ -80,7 +80,7 @@ class BatchReport:
 class Tasks(Protocol):
     """Who folds the bundles of a batch where they are read."""
 
-    def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge, /) -> Sequence[Summary | Exception]:
+    def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge, /) -> Sequence[FoldedBundle | Exception]:
         """What came of each bundle; all of them are over."""
         ...
 
@@ -146,7 +146,7 @@ class BatchFunction:
         """A batch whose bundles are folded and committed by these tasks."""
         began_s, orders, knowledge = time.monotonic(), self._orders(batch_id), self._knowledge(batch_id)
         told = tasks(frame, orders, knowledge)
-        done = [one for one in told if isinstance(one, Summary)]
+        done = [one for one in told if isinstance(one, FoldedBundle)]
         failed = [one for one in told if isinstance(one, Exception)]
         if failed:
             if done:
@@ -174,7 +174,7 @@ class BatchFunction:
             self._store.commit(Commit(batch_id=batch_id, writer_epoch=self._epoch, ranges={}, states={}, topics=topics))
         return knowledge
 
-    def _finish(self, orders: Orders, knowledge: Knowledge, done: list[Summary], began_s: float) -> None:
+    def _finish(self, orders: Orders, knowledge: Knowledge, done: list[FoldedBundle], began_s: float) -> None:
         """The driver's own share, and what is remembered."""
         ticks = {one.tick for one in done}
         tick = ticks.pop() if len(ticks) == 1 else None
@@ -224,7 +224,9 @@ class BatchFunction:
         )
         return [group for group in dict.fromkeys(woken) if group not in named]
 
-    def _report(self, orders: Orders, done: Sequence[Summary], began_s: float, tick: Tick | None = None) -> BatchReport:
+    def _report(
+        self, orders: Orders, done: Sequence[FoldedBundle], began_s: float, tick: Tick | None = None
+    ) -> BatchReport:
         reached = [one for summary in done for one in summary.reached.values()]
         report = BatchReport(
             cluster=self._settings.name,
@@ -285,7 +287,7 @@ class BatchFunction:
             self._publish(control)
 
 
-def _complete(done: Iterable[Summary]) -> None:
+def _complete(done: Iterable[FoldedBundle]) -> None:
     """A read that ran out of time is stored as far as it came; the rest must be read again, by a new query."""
     for one in done:
         for key, reached in one.reached.items():
@@ -293,8 +295,8 @@ def _complete(done: Iterable[Summary]) -> None:
                 raise OutOfStep(key, reached.end, reached.planned, reached.why)
 
 
-def _sum(counts: Iterable[Mapping[Key, int]]) -> dict[Key, int]:
-    total = Counter[Key]()
+def _sum(counts: Iterable[Mapping[Counted, int]]) -> dict[Counted, int]:
+    total = Counter[Counted]()
     for one in counts:
         total.update(one)
     return dict(total)

@@ -77,7 +77,7 @@ class Orders:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class FoldedBundle:
     """What came of one bundle, once it is committed.
 
     `samples`: for each group that was folded, from when on a sample of the topics is waited for. `left`: groups that
@@ -112,7 +112,7 @@ def fold_bundle(
     polled: Sequence[RawRow] = (),
     also: Mapping[GroupKey, StoredState] | None = None,
     traced: set[str] | None = None,
-) -> Summary:
+) -> FoldedBundle:
     """Fold the rows, and the `woken` groups without one; commit once. `also`: states to commit beside them; `traced`:
     errors whose trace was logged before.
 
@@ -155,7 +155,7 @@ def fold_bundle(
     for row in refused:
         fields = {"batch": orders.batch_id, "table": row.table, "key": list(row.key), "why": row.why}
         log.error("row_refused", extra={"fields": fields})
-    return Summary(
+    return FoldedBundle(
         rows=len(batch.rows),
         tick=batch.tick,
         reached=batch.reached,

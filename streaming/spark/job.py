@@ -23,7 +23,7 @@ from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfS
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.pollers import Pollers, polled
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport, kind_names
-from rebalance_monitor.streaming.spark.bundle import Orders, Summary
+from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders
 from rebalance_monitor.streaming.spark.channel import Channel, ReaderStatus
 from rebalance_monitor.streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
 from rebalance_monitor.streaming.spark.first_answer import FIRST_PAUSE_S, LONGEST_PAUSE_S, cluster_id
@@ -209,7 +209,7 @@ class Job:
             .start()
         )
 
-    def _spread(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[Summary | Exception]:
+    def _spread(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[FoldedBundle | Exception]:
         return self._watched(lambda: self._tasks(frame, orders, knowledge))
 
     def _watched(self, action: Callable[[], T]) -> T:

@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Kn
 from rebalance_monitor.streaming.core.ports import Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.spark import stacks
-from rebalance_monitor.streaming.spark.bundle import Orders, Summary, fold_bundle
+from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders, fold_bundle
 from rebalance_monitor.streaming.spark.failures import BundleFailed, first_line
 from rebalance_monitor.streaming.spark.folding import FoldHere
 from rebalance_monitor.streaming.spark.rows import SCHEMA, read_batch
@@ -39,7 +39,7 @@ OpenStore = Callable[[], Store]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LogLine:
     """A line of a task's log."""
 
     logger: str
@@ -52,8 +52,8 @@ class Line:
 class Told:
     """What a task has to say: what came of the bundle, or why nothing did."""
 
-    came: Summary | Exception
-    log: tuple[Line, ...]
+    came: FoldedBundle | Exception
+    log: tuple[LogLine, ...]
 
 
 class _Kept(logging.Handler):
@@ -61,15 +61,15 @@ class _Kept(logging.Handler):
 
     def __init__(self) -> None:
         super().__init__()
-        self.lines: list[Line] = []
+        self.lines: list[LogLine] = []
 
     def emit(self, record: logging.LogRecord) -> None:
         fields = getattr(record, "fields", {})
-        self.lines.append(Line(record.name, record.levelno, record.getMessage(), dict(fields)))
+        self.lines.append(LogLine(record.name, record.levelno, record.getMessage(), dict(fields)))
 
 
 @contextmanager
-def _kept_log() -> Iterator[list[Line]]:
+def _kept_log() -> Iterator[list[LogLine]]:
     kept, log = _Kept(), logging.getLogger(LOG)
     log.addHandler(kept)
     log.setLevel(logging.INFO)
@@ -93,7 +93,7 @@ class FoldTask:
         stacks.offer(self.scratch, TASK)
         table = pa.Table.from_batches(list(batches), SCHEMA)
         with _kept_log() as lines, folding(self.scratch) as goes_on:
-            came: Summary | Exception
+            came: FoldedBundle | Exception
             try:
                 batch = read_batch(table, self.orders.cluster_id)
                 here = FoldHere(self.fold, goes_on)
@@ -123,7 +123,7 @@ class SparkTasks:
         self._spark, self._open_store, self._fold, self._scratch = spark, open_store, fold, scratch
         self._sent: tuple[Knowledge, Broadcast[Knowledge]] | None = None
 
-    def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[Summary | Exception]:
+    def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[FoldedBundle | Exception]:
         task = FoldTask(orders, self._at_workers(knowledge), self._open_store, self._fold, self._scratch)
         lines = frame.mapInArrow(task, "told binary").toArrow()
         told: list[Told] = [pickle.loads(line.as_py()) for line in lines.column("told")]

@@ -22,17 +22,13 @@ from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.core.incidents.notifying import Notifications
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.ports import (
-    AlreadyThere,
     Commit,
     GroupKey,
-    OutOfStep,
     Overtaken,
     PartitionKey,
     Position,
-    Range,
     RefusedRow,
     StoredState,
-    already_there,
 )
 from rebalance_monitor.streaming.store import last_words, parts, tables
 from rebalance_monitor.streaming.store.contents import Contents, contents, outbox_rows
@@ -44,6 +40,7 @@ from rebalance_monitor.streaming.store.migrations import known, migrate
 from rebalance_monitor.streaming.store.muted import Muting, before_transitions, mark
 from rebalance_monitor.streaming.store.outbox import CHANNEL, notified_before
 from rebalance_monitor.streaming.store.past import StoredPast
+from rebalance_monitor.streaming.store.positions import lock_positions, place_of, positions_of
 from rebalance_monitor.streaming.store.refused import REFUSED, Writing
 from rebalance_monitor.streaming.store.text import clean, name, original, restored
 from rebalance_monitor.streaming.store.topic_ids import TopicIds
@@ -52,8 +49,6 @@ from rebalance_monitor.streaming.store.waiting_rows import WAITING_ROWS, first_w
 from rebalance_monitor.streaming.store.writer import check_epoch
 
 KEPT_UNDECODABLE = 100
-
-PartitionPlace = tuple[str, str, int]  # cluster id, topic id, partition
 
 
 def _now_ms() -> int:
@@ -126,8 +121,8 @@ class PostgresStore(StoredPast):
         if not keys:
             return {}
         with self.database.session() as connection:
-            stored = _positions(connection, keys)
-        return {key: stored[place] for key in keys if (place := _place(key)) in stored}
+            stored = positions_of(connection, keys)
+        return {key: stored[place] for key in keys if (place := place_of(key)) in stored}
 
     def load(self, keys: Collection[GroupKey]) -> dict[GroupKey, StoredState]:
         """States of these groups, where stored, each with the first two rows of waiting records."""
@@ -227,7 +222,7 @@ class PostgresStore(StoredPast):
         writing = Writing(connection, one_by_one)
         with connection.transaction():
             check_epoch(connection, commit.writer_epoch, lock=True)
-            stored = _lock_positions(connection, commit.ranges)
+            stored = lock_positions(connection, commit.ranges)
             ids = TopicIds(connection, commit.ranges)
             ids.prepare(commit.results)
             rows = contents(commit.results, commit.batch_id, ids, self._version)
@@ -365,41 +360,6 @@ class PostgresStore(StoredPast):
 
 def _length(waits: tuple[int, int] | None) -> int:
     return 0 if waits is None else waits[1] - waits[0]
-
-
-def _place(key: PartitionKey) -> PartitionPlace:
-    return key.cluster_id, key.topic_id, key.partition
-
-
-def _positions(
-    connection: Connection, keys: Collection[PartitionKey], *, lock: bool = False
-) -> dict[PartitionPlace, Position]:
-    rows = connection.execute(
-        "select cluster_id, topic_id, partition, next_offset, hole, markers from rebalance_monitor.positions"
-        " where (cluster_id, topic_id, partition) in (select * from unnest(%s::text[], %s::text[], %s::int4[]))"
-        f" order by 1, 2, 3 {'for update' if lock else ''}",
-        [list(column) for column in zip(*map(_place, keys), strict=True)],
-    ).fetchall()
-    return {(cluster_id, topic_id, partition): Position(*at) for cluster_id, topic_id, partition, *at in rows}
-
-
-def _lock_positions(connection: Connection, ranges: Mapping[PartitionKey, Range]) -> dict[PartitionPlace, int]:
-    """Stored positions of these partitions, locked. AlreadyThere if they were moved to the ends of the ranges,
-    OutOfStep if they are not at the starts.
-
-    A partition without a row is read for the first time, from wherever its log begins. Rows that went missing under a
-    running job (a database restored from a backup) can't pass for that: the epoch would not fit either.
-    """
-    if not ranges:
-        return {}
-    stored = {place: at.next_offset for place, at in _positions(connection, ranges, lock=True).items()}
-    known = {key: stored[place] for key in ranges if (place := _place(key)) in stored}
-    if already_there(ranges, known):
-        raise AlreadyThere
-    for key, span in ranges.items():
-        if known.get(key, span.start) != span.start:
-            raise OutOfStep(key, known[key], span.start)
-    return stored
 
 
 def _new_undecodable(rows: Contents, stored: Mapping[tuple[str, int], int]) -> list[tuple[Any, ...]]:

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Range
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport
-from rebalance_monitor.streaming.spark.bundle import Orders, Summary
+from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders
 from rebalance_monitor.streaming.spark.failures import BundleFailed
 from rebalance_monitor.streaming.spark.tasks import SparkTasks
 from rebalance_monitor.streaming.store.postgres import PostgresStore
@@ -157,7 +157,7 @@ def test_a_task_that_is_run_again_says_so_and_a_deposed_one_writes_nothing(
     world = World(spark, databases.new(), known, tmp_path)
     frame = world.frame([one_bundle(world)])
     (first,) = world.tasks(frame, world.orders(), NOTHING_KNOWN)
-    assert isinstance(first, Summary)
+    assert isinstance(first, FoldedBundle)
     before = world.rows()
     (again,) = world.tasks(frame, world.orders(), NOTHING_KNOWN)
     assert isinstance(again, AlreadyThere)
@@ -236,6 +236,6 @@ def test_what_is_known_of_topics_reaches_the_tasks_and_changes_there(
         place = (story.rows[0].topic, story.rows[0].partition)
         bundle = table(story.rows, {place: Range(0, story.rows[-1].offset + 1)}, story.now_ms + 100)
         (told,) = world.tasks(world.frame([bundle]), world.orders(), knowledge)
-        assert isinstance(told, Summary)
+        assert isinstance(told, FoldedBundle)
         grades.append({one.grade for one in told.view.judged})
     assert grades == [{"match"}, {"unexplained"}]

@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import AlreadyThere, GroupKey, Overtaken, Range, StoredState
-from rebalance_monitor.streaming.spark.bundle import Orders, Summary, fold_bundle
+from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders, fold_bundle
 from rebalance_monitor.streaming.spark.folding import fold_here
 from rebalance_monitor.streaming.spark.rows import SCHEMA, arrow_batches, groups_line, read_batch
 from tests.streaming.spark.memory_store import MemoryStore
@@ -38,8 +38,10 @@ class InProcess:
     order: Sequence[int] = ()
     dies_after: int | None = None
 
-    def __call__(self, frame: Sequence[pa.Table], orders: Orders, knowledge: Knowledge) -> list[Summary | Exception]:
-        told: list[Summary | Exception] = []
+    def __call__(
+        self, frame: Sequence[pa.Table], orders: Orders, knowledge: Knowledge
+    ) -> list[FoldedBundle | Exception]:
+        told: list[FoldedBundle | Exception] = []
         for number, at in enumerate(self.order or range(len(frame))):
             if number == self.dies_after:
                 raise Killed
@@ -177,7 +179,7 @@ def test_two_bundles_never_write_the_same_state_over_each_other() -> None:
     run = Run(known)
     places, group = lives[0]
 
-    def bundle(store: Any, ending: str) -> Summary:
+    def bundle(store: Any, ending: str) -> FoldedBundle:
         (place,) = (place for place in places if place[0].endswith(ending))
         ranges = {place: Range(0, rows[place][-1].offset + 1)}
         batch = read_batch(bundle_of(rows, ranges, [group], 5), CLUSTER_ID)
