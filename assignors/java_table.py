@@ -18,8 +18,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from rebalance_monitor.assignors.java_order import java_hash, key_hash, natural_key
-from rebalance_monitor.assignors.java_tree import TREE_BUCKET, TREE_TABLE, walk_with_trees
+from .java_order import java_hash, key_hash, natural_key
+from .java_tree import TREE_BUCKET, TREE_TABLE, walk_with_trees
 
 K = TypeVar("K", bound=Hashable)
 

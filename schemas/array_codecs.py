@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from struct import Struct as Packer
 from typing import Any
 
-from rebalance_monitor.schemas.codecs import Codec, Name, Row, read_count
-from rebalance_monitor.schemas.errors import NotInVersion, Truncated
-from rebalance_monitor.schemas.source import Source
-from rebalance_monitor.schemas.wire import INT32S
+from .codecs import Codec, Name, Row, read_count
+from .errors import NotInVersion, Truncated
+from .source import Source
+from .wire import INT32S
 
 _INT32 = Packer(">i")
 

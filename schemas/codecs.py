@@ -13,18 +13,11 @@ from dataclasses import dataclass
 from struct import Struct as Packer
 from typing import Any, TypeAlias
 
-from rebalance_monitor.schemas import wire
-from rebalance_monitor.schemas.errors import LengthBeyondBuffer, NotInVersion, TooLong, Truncated, UnexpectedNull
-from rebalance_monitor.schemas.java_text import (
-    decode_modified_utf8,
-    decode_utf8,
-    decode_utf16,
-    encode_modified_utf8,
-    encode_utf8,
-    encode_utf16,
-)
-from rebalance_monitor.schemas.source import Source
-from rebalance_monitor.schemas.wire import Reader, Writer
+from . import wire
+from .errors import LengthBeyondBuffer, NotInVersion, TooLong, Truncated, UnexpectedNull
+from .java_text import decode_modified_utf8, decode_utf8, decode_utf16, encode_modified_utf8, encode_utf8, encode_utf16
+from .source import Source
+from .wire import Reader, Writer
 
 Row: TypeAlias = tuple[Any, ...]
 # Adds the lines that read one thing: into which source, into which variable.

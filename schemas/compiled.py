@@ -25,10 +25,10 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeAlias
 
-from rebalance_monitor.schemas.field_source import PADDING, FieldSource, is_named_numbers
-from rebalance_monitor.schemas.frozen import maker
-from rebalance_monitor.schemas.layouts import Array, Field, Group, Kind, Layout
-from rebalance_monitor.schemas.structs import reader
+from .field_source import PADDING, FieldSource, is_named_numbers
+from .frozen import maker
+from .layouts import Array, Field, Group, Kind, Layout
+from .structs import reader
 
 # Values of a struct in the order of its declaration, arrays of structs as lists of such tuples. A field that the
 # version lacks is there with its declared default, so that a row has the same shape in every version.

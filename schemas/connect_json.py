@@ -10,7 +10,7 @@ import re
 from json import detect_encoding
 from typing import Any, NoReturn
 
-from rebalance_monitor.schemas.errors import SchemaError
+from .errors import SchemaError
 
 
 class NotJson(SchemaError):

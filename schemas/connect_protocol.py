@@ -7,13 +7,13 @@ end may be missing (but not begun and cut), bytes behind the last field are left
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from rebalance_monitor.schemas.compiled import row_reader
-from rebalance_monitor.schemas.errors import SchemaError, UnsupportedVersion, unreadable
-from rebalance_monitor.schemas.frozen import maker
-from rebalance_monitor.schemas.fused import Blob
-from rebalance_monitor.schemas.layouts import Array, Field, Group, Kind, Layout, Values
-from rebalance_monitor.schemas.outcomes import Decoded, Outcome
-from rebalance_monitor.schemas.struct_writers import writer
+from .compiled import row_reader
+from .errors import SchemaError, UnsupportedVersion, unreadable
+from .frozen import maker
+from .fused import Blob
+from .layouts import Array, Field, Group, Kind, Layout, Values
+from .outcomes import Decoded, Outcome
+from .struct_writers import writer
 
 TaskId = tuple[str, int]
 # (connector, task numbers) in wire order; the number -1 is the connector itself.

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from rebalance_monitor.schemas.connect_json import NotJson, java_int, parse, split_task
-from rebalance_monitor.schemas.errors import unreadable
-from rebalance_monitor.schemas.java_text import decode_utf8
-from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Unreadable
+from .connect_json import NotJson, java_int, parse, split_task
+from .errors import unreadable
+from .java_text import decode_utf8
+from .outcomes import Decoded, Ignored, Outcome, Unreadable
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
-from rebalance_monitor.schemas import wire
-from rebalance_monitor.schemas.compiled import row_reader
-from rebalance_monitor.schemas.errors import SchemaError, UnsupportedVersion, unreadable
-from rebalance_monitor.schemas.fused import Blob
-from rebalance_monitor.schemas.layouts import Array, Field, Group, Kind, Layout, Values
-from rebalance_monitor.schemas.outcomes import Decoded, Outcome
-from rebalance_monitor.schemas.struct_writers import writer
+from . import wire
+from .compiled import row_reader
+from .errors import SchemaError, UnsupportedVersion, unreadable
+from .fused import Blob
+from .layouts import Array, Field, Group, Kind, Layout, Values
+from .outcomes import Decoded, Outcome
+from .struct_writers import writer
 
 T = TypeVar("T")
 TopicPartition = tuple[str, int]

@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from rebalance_monitor.schemas import wire
-from rebalance_monitor.schemas.errors import SchemaError, unreadable
-from rebalance_monitor.schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Release, Values, as_of
-from rebalance_monitor.schemas.offsets_topic import RECORD_TYPES
-from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Unreadable
-from rebalance_monitor.schemas.record_layouts import KEYS, VALUES
-from rebalance_monitor.schemas.structs import Fields, reader
+from . import wire
+from .errors import SchemaError, unreadable
+from .layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Release, Values, as_of
+from .offsets_topic import RECORD_TYPES
+from .outcomes import Decoded, Ignored, Outcome, Unreadable
+from .record_layouts import KEYS, VALUES
+from .structs import Fields, reader
 
 NEWEST: Release = (4, 3)
 # Tried in this order when the writer's release is not known: one release per set of layouts that share version 0.

@@ -14,7 +14,7 @@ SchemaError
 
 from typing import ClassVar
 
-from rebalance_monitor.schemas.outcomes import Unreadable
+from .outcomes import Unreadable
 
 
 class SchemaError(Exception):

@@ -14,7 +14,7 @@ import json
 import zlib
 from typing import Any
 
-from rebalance_monitor.schemas.outcomes import Decoded, Outcome, Unreadable
+from .outcomes import Decoded, Outcome, Unreadable
 
 FAUST = "faust"
 """The assignor's name."""

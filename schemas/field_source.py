@@ -15,11 +15,11 @@ with a number set `apart` comes out as two values, the names that have it and th
 from dataclasses import fields as dataclass_fields
 from typing import Any, TypeAlias
 
-from rebalance_monitor.schemas.frozen import twin
-from rebalance_monitor.schemas.java_text import decode_utf8
-from rebalance_monitor.schemas.layouts import Array, Field, Group, Kind, Type, present
-from rebalance_monitor.schemas.source import Source
-from rebalance_monitor.schemas.wire import INT32S
+from .frozen import twin
+from .java_text import decode_utf8
+from .layouts import Array, Field, Group, Kind, Type, present
+from .source import Source
+from .wire import INT32S
 
 # What holds each field while the function runs: one variable or constant, two for a field with a number set apart.
 Held: TypeAlias = dict[str, tuple[str, ...]]

@@ -39,8 +39,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from rebalance_monitor.schemas.field_source import PADDING, FieldSource, Held, here, lacking
-from rebalance_monitor.schemas.layouts import Array, Field, Group, Layout
+from .field_source import PADDING, FieldSource, Held, here, lacking
+from .layouts import Array, Field, Group, Layout
 
 # (record, position) -> (values of the record's fields, the members last; end).
 RecordReader: TypeAlias = Callable[[bytes, int], tuple[tuple[Any, ...], int] | None]

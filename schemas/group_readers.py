@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-from rebalance_monitor.schemas.group_values import (
+from .group_values import (
     AssignmentEpoch,
     ClassicMember,
     ClassicProtocol,

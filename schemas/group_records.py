@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from rebalance_monitor.schemas import group_readers, streams_readers
-from rebalance_monitor.schemas.coordinator_records import Record, decode_record
-from rebalance_monitor.schemas.group_readers import FieldValues
-from rebalance_monitor.schemas.group_values import (
+from . import group_readers, streams_readers
+from .coordinator_records import Record, decode_record
+from .group_readers import FieldValues
+from .group_values import (
     AssignmentEpoch,
     ConsumerMember,
     Current,
@@ -23,16 +23,9 @@ from rebalance_monitor.schemas.group_values import (
     ShareStates,
     Target,
 )
-from rebalance_monitor.schemas.layouts import Release
-from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from rebalance_monitor.schemas.streams_values import (
-    ResolvedTopics,
-    StreamsCurrent,
-    StreamsEpoch,
-    StreamsMember,
-    StreamsTarget,
-    Topology,
-)
+from .layouts import Release
+from .outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
+from .streams_values import ResolvedTopics, StreamsCurrent, StreamsEpoch, StreamsMember, StreamsTarget, Topology
 
 Value: TypeAlias = (
     GroupEpoch

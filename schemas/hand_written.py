@@ -14,11 +14,11 @@ from functools import cache
 from struct import error as StructError  # noqa: N812 - a class like any other
 from typing import Any
 
-from rebalance_monitor.schemas.codecs import Codec, Row
-from rebalance_monitor.schemas.errors import NotInVersion, UnsupportedVersion
-from rebalance_monitor.schemas.layouts import FIRST_RELEASE, LAST_RELEASE, Release
-from rebalance_monitor.schemas.source import Source
-from rebalance_monitor.schemas.wire import Reader, Writer
+from .codecs import Codec, Row
+from .errors import NotInVersion, UnsupportedVersion
+from .layouts import FIRST_RELEASE, LAST_RELEASE, Release
+from .source import Source
+from .wire import Reader, Writer
 
 
 @dataclass(frozen=True, slots=True, eq=False)

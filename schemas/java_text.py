@@ -7,7 +7,7 @@ names are compared with what Kafka's own classes read, so the slow path repeats 
 from array import array
 from sys import byteorder
 
-from rebalance_monitor.schemas.errors import MalformedText
+from .errors import MalformedText
 
 REPLACEMENT = "\ufffd"
 

@@ -7,16 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from rebalance_monitor.schemas import wire
-from rebalance_monitor.schemas.compiled import Row, row_of, row_reader
-from rebalance_monitor.schemas.errors import SchemaError, UnsupportedVersion, unreadable
-from rebalance_monitor.schemas.frozen import maker
-from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
-from rebalance_monitor.schemas.java_text import decode_utf8
-from rebalance_monitor.schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout
-from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from rebalance_monitor.schemas.struct_writers import writer
-from rebalance_monitor.schemas.structs import reader
+from . import wire
+from .compiled import Row, row_of, row_reader
+from .errors import SchemaError, UnsupportedVersion, unreadable
+from .frozen import maker
+from .group_metadata import GroupMember, GroupMetadata
+from .java_text import decode_utf8
+from .layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout
+from .outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
+from .struct_writers import writer
+from .structs import reader
 
 # Record type -> (Kafka's name of the record, the kind of group it belongs to).
 RECORD_TYPES: Mapping[int, tuple[str, str]] = {

@@ -6,8 +6,8 @@ the early-access formats of 3.6 and 3.7 share version 0 with what followed, and 
 
 from collections.abc import Mapping
 
-from rebalance_monitor.schemas.layouts import Array, Field, Group, Kind, Layout, Release
-from rebalance_monitor.schemas.offsets_topic import GROUP_METADATA
+from .layouts import Array, Field, Group, Kind, Layout, Release
+from .offsets_topic import GROUP_METADATA
 
 STRING, BYTES, UUID = Kind.STRING, Kind.BYTES, Kind.UUID
 INT8, INT16, UINT16, INT32, INT64 = Kind.INT8, Kind.INT16, Kind.UINT16, Kind.INT32, Kind.INT64

@@ -12,7 +12,7 @@ from struct import Struct as Packer
 from struct import error as BehindTheEnd  # noqa: N812 - what it means here
 from typing import Any, TypeAlias
 
-from rebalance_monitor.schemas.errors import SchemaError
+from .errors import SchemaError
 
 # (buffer, position) -> (values, next position).
 Read: TypeAlias = Callable[[bytes, int], tuple[Any, int]]

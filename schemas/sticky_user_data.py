@@ -8,12 +8,12 @@ A leader forgives everything here: bytes it can't read count as "no partitions, 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rebalance_monitor.schemas.compiled import row_reader
-from rebalance_monitor.schemas.consumer_protocol import TopicPartition
-from rebalance_monitor.schemas.errors import SchemaError, unreadable
-from rebalance_monitor.schemas.layouts import Array, Field, Group, Kind, Layout, Values
-from rebalance_monitor.schemas.outcomes import Decoded, Outcome
-from rebalance_monitor.schemas.struct_writers import writer
+from .compiled import row_reader
+from .consumer_protocol import TopicPartition
+from .errors import SchemaError, unreadable
+from .layouts import Array, Field, Group, Kind, Layout, Values
+from .outcomes import Decoded, Outcome
+from .struct_writers import writer
 
 STICKY, COOPERATIVE_STICKY = "sticky", "cooperative-sticky"
 UNREADABLE_GENERATION = -1

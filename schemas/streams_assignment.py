@@ -8,22 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
-from rebalance_monitor.schemas import wire
-from rebalance_monitor.schemas.array_codecs import FLAT_PAIRS, array, row, rows
-from rebalance_monitor.schemas.codecs import CHARS, INT32, INT64, MODIFIED_UTF8, Codec
-from rebalance_monitor.schemas.errors import SchemaError, UnsupportedVersion, unreadable
-from rebalance_monitor.schemas.frozen import maker
-from rebalance_monitor.schemas.hand_written import HandWritten, Line, reader, writer
-from rebalance_monitor.schemas.layouts import Release
-from rebalance_monitor.schemas.outcomes import Decoded, Outcome
-from rebalance_monitor.schemas.streams_subscription import NEWEST_RELEASE
-from rebalance_monitor.schemas.streams_tasks import (
-    NEWEST_VERSION,
-    NO_REBALANCE_MS,
-    UNKNOWN_VERSION,
-    StreamsTaskId,
-    newest_version,
-)
+from . import wire
+from .array_codecs import FLAT_PAIRS, array, row, rows
+from .codecs import CHARS, INT32, INT64, MODIFIED_UTF8, Codec
+from .errors import SchemaError, UnsupportedVersion, unreadable
+from .frozen import maker
+from .hand_written import HandWritten, Line, reader, writer
+from .layouts import Release
+from .outcomes import Decoded, Outcome
+from .streams_subscription import NEWEST_RELEASE
+from .streams_tasks import NEWEST_VERSION, NO_REBALANCE_MS, UNKNOWN_VERSION, StreamsTaskId, newest_version
 
 # A topic is None where the number of a host map stands in no dictionary: Kafka reads a null name then.
 OwnedPartitions: TypeAlias = tuple[tuple[str | None, int], ...]

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from rebalance_monitor.schemas.group_readers import FieldValues, aligned_of, pairs_of, state_of
-from rebalance_monitor.schemas.group_values import MemberState
-from rebalance_monitor.schemas.streams_values import (
+from .group_readers import FieldValues, aligned_of, pairs_of, state_of
+from .group_values import MemberState
+from .streams_values import (
     CopartitionGroup,
     ResolvedTopics,
     StreamsCurrent,

@@ -8,15 +8,15 @@ message `SubscriptionInfoData`.
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rebalance_monitor.schemas import wire
-from rebalance_monitor.schemas.array_codecs import array, grouped_rows, rows
-from rebalance_monitor.schemas.codecs import INT8, INT32, INT64, NAME, UTF8, UUID
-from rebalance_monitor.schemas.errors import ContradictingFields, SchemaError, UnsupportedVersion, unreadable
-from rebalance_monitor.schemas.frozen import maker
-from rebalance_monitor.schemas.hand_written import HandWritten, Line, reader, writer
-from rebalance_monitor.schemas.layouts import Release
-from rebalance_monitor.schemas.outcomes import Decoded, Outcome
-from rebalance_monitor.schemas.streams_tasks import (
+from . import wire
+from .array_codecs import array, grouped_rows, rows
+from .codecs import INT8, INT32, INT64, NAME, UTF8, UUID
+from .errors import ContradictingFields, SchemaError, UnsupportedVersion, unreadable
+from .frozen import maker
+from .hand_written import HandWritten, Line, reader, writer
+from .layouts import Release
+from .outcomes import Decoded, Outcome
+from .streams_tasks import (
     NEWEST_VERSION,
     RUNNING,
     STANDBY_OF_UNKNOWN_SUM,

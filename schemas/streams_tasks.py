@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TypeAlias
 
-from rebalance_monitor.schemas.layouts import Release
+from .layouts import Release
 
 # Subtopology and partition, and the topology's name if it has one, which is very rare. Texts: "0_1", "name__0_1".
 StreamsTaskId: TypeAlias = tuple[int, int] | tuple[int, int, str]

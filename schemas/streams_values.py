@@ -6,7 +6,7 @@ A task is a partition of a subtopology; each is active with one member and may b
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rebalance_monitor.schemas.group_values import State
+from .group_values import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, assert_never
 
-from rebalance_monitor.schemas import wire
-from rebalance_monitor.schemas.errors import UnsupportedVersion
-from rebalance_monitor.schemas.layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, present
-from rebalance_monitor.schemas.structs import COMPACT, PLAIN
-from rebalance_monitor.schemas.wire import Writer
+from . import wire
+from .errors import UnsupportedVersion
+from .layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, present
+from .structs import COMPACT, PLAIN
+from .wire import Writer
 
 
 @cache

@@ -14,20 +14,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, assert_never
 
-from rebalance_monitor.schemas import wire
-from rebalance_monitor.schemas.errors import LengthBeyondBuffer, Truncated, UnexpectedNull, UnsupportedVersion
-from rebalance_monitor.schemas.layouts import (
-    UNKNOWN_TAGS,
-    Array,
-    Field,
-    Group,
-    Kind,
-    Layout,
-    Type,
-    present,
-    tag_default,
-)
-from rebalance_monitor.schemas.wire import Reader, Writer
+from . import wire
+from .errors import LengthBeyondBuffer, Truncated, UnexpectedNull, UnsupportedVersion
+from .layouts import UNKNOWN_TAGS, Array, Field, Group, Kind, Layout, Type, present, tag_default
+from .wire import Reader, Writer
 
 
 class Fields(Mapping[str, Any]):

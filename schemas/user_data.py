@@ -1,10 +1,10 @@
 """The user data inside a consumer's subscription and assignment, told apart by the group's chosen protocol."""
 
-from rebalance_monitor.schemas import sticky_user_data, streams_tasks
-from rebalance_monitor.schemas.outcomes import Outcome
-from rebalance_monitor.schemas.sticky_user_data import StickyUserData, decode_sticky_user_data
-from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, decode_assignment_info
-from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, decode_subscription_info
+from . import sticky_user_data, streams_tasks
+from .outcomes import Outcome
+from .sticky_user_data import StickyUserData, decode_sticky_user_data
+from .streams_assignment import AssignmentInfo, decode_assignment_info
+from .streams_subscription import SubscriptionInfo, decode_subscription_info
 
 
 def decode_subscription_user_data(

@@ -8,8 +8,8 @@ import struct
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
-from rebalance_monitor.schemas.errors import BadVarint, LengthBeyondBuffer, TooLong, Truncated, UnexpectedNull
-from rebalance_monitor.schemas.java_text import decode_utf8, encode_utf8
+from .errors import BadVarint, LengthBeyondBuffer, TooLong, Truncated, UnexpectedNull
+from .java_text import decode_utf8, encode_utf8
 
 T = TypeVar("T")
 Reader: TypeAlias = Callable[[bytes, int], tuple[T, int]]

@@ -2,7 +2,7 @@
 
 import sys
 
-from rebalance_monitor.streaming.cli import main as run_command
+from .cli import main as run_command
 
 __all__ = ["main"]
 

@@ -5,9 +5,9 @@ Racks count only if a member's rack holds a replica and not every partition has 
 
 from collections.abc import Callable, Sequence
 
-from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, TopicId, TopicPartition
 from rebalance_monitor.assignors.java_order import uuid_key
 from rebalance_monitor.assignors.java_table import hash_map_order
+from .model import BrokerGroup, BrokerMember, TopicId, TopicPartition
 
 
 class RackInfo:

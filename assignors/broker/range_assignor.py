@@ -10,8 +10,9 @@ stay aligned.
 So since 3.9. Releases 3.7 and 3.8 keep what members have first (`assignors.broker.range_before_3_9`).
 """
 
-from rebalance_monitor.assignors.broker import range_before_3_9
-from rebalance_monitor.assignors.broker.model import (
+from rebalance_monitor.assignors.java_order import utf16_key
+from . import range_before_3_9
+from .model import (
     JAVA,
     NEWEST,
     BrokerGroup,
@@ -24,7 +25,6 @@ from rebalance_monitor.assignors.broker.model import (
     TopicId,
     shares_of,
 )
-from rebalance_monitor.assignors.java_order import utf16_key
 
 _FIRST_NOT_STICKY: Release = (3, 9)
 

@@ -11,16 +11,7 @@ A member without partitions gets no entry. Partitions beyond the end of a topic 
 count as kept, as in Kafka; the assignor then fails where too few are left.
 """
 
-from rebalance_monitor.assignors.broker.model import (
-    JAVA,
-    AssignorFailed,
-    BrokerGroup,
-    BrokerResult,
-    Orders,
-    Outcome,
-    Share,
-    TopicId,
-)
+from .model import JAVA, AssignorFailed, BrokerGroup, BrokerResult, Orders, Outcome, Share, TopicId
 
 
 def assign(group: BrokerGroup, *, java_version: int = JAVA) -> Outcome:

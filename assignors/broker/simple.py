@@ -9,18 +9,8 @@ A partition may have several members and a member several partitions; what is ba
 
 from collections.abc import Mapping
 
-from rebalance_monitor.assignors.broker import simple_4_1, simple_heterogeneous, simple_homogeneous
-from rebalance_monitor.assignors.broker.model import (
-    JAVA,
-    NEWEST,
-    BrokerGroup,
-    BrokerResult,
-    Orders,
-    Outcome,
-    Release,
-    Share,
-    TopicId,
-)
+from . import simple_4_1, simple_heterogeneous, simple_homogeneous
+from .model import JAVA, NEWEST, BrokerGroup, BrokerResult, Orders, Outcome, Release, Share, TopicId
 
 _FIRST_SPARING: Release = (4, 1)
 _FIRST_BALANCED: Release = (4, 2)

@@ -11,7 +11,9 @@ holds in turn among the topic's subscribers, then everything they had, unless it
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_monitor.assignors.broker.model import (
+from rebalance_monitor.assignors.java_order import java_hash, topic_partition_hash
+from rebalance_monitor.assignors.java_table import JavaTable
+from .model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,
@@ -24,8 +26,6 @@ from rebalance_monitor.assignors.broker.model import (
     TopicPartition,
     shares_of,
 )
-from rebalance_monitor.assignors.java_order import java_hash, topic_partition_hash
-from rebalance_monitor.assignors.java_table import JavaTable
 
 _Pairs = dict[TopicPartition, list[str]]
 _SIGN = 1 << 31

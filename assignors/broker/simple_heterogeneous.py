@@ -9,25 +9,9 @@ more is not looked at: its holders keep it in their targets.
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_monitor.assignors.broker.model import (
-    JAVA,
-    AssignorFailed,
-    BrokerGroup,
-    BrokerResult,
-    Orders,
-    Outcome,
-    TopicId,
-    shares_of,
-)
-from rebalance_monitor.assignors.broker.share_quotas import (
-    Circle,
-    NoMembersLeft,
-    counts_of,
-    number_hash,
-    sharing_of,
-    sized,
-)
 from rebalance_monitor.assignors.java_table import JavaTable
+from .model import JAVA, AssignorFailed, BrokerGroup, BrokerResult, Orders, Outcome, TopicId, shares_of
+from .share_quotas import Circle, NoMembersLeft, counts_of, number_hash, sharing_of, sized
 
 
 class _Topic:

@@ -12,27 +12,10 @@ Members are numbered in hash order. Some members may miss partitions when the on
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_monitor.assignors.broker.model import (
-    JAVA,
-    AssignorFailed,
-    BrokerGroup,
-    BrokerResult,
-    Orders,
-    Outcome,
-    TopicId,
-    TopicPartition,
-    shares_of,
-)
-from rebalance_monitor.assignors.broker.share_quotas import (
-    Circle,
-    NoMembersLeft,
-    counts_of,
-    number_hash,
-    sharing_of,
-    sized,
-)
 from rebalance_monitor.assignors.java_order import topic_partition_hash
 from rebalance_monitor.assignors.java_table import JavaTable
+from .model import JAVA, AssignorFailed, BrokerGroup, BrokerResult, Orders, Outcome, TopicId, TopicPartition, shares_of
+from .share_quotas import Circle, NoMembersLeft, counts_of, number_hash, sharing_of, sized
 
 
 class _State:

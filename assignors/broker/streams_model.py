@@ -7,7 +7,7 @@ tasks as the largest of its source topics has partitions, and is stateful if it 
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rebalance_monitor.assignors.broker.model import AssignorFailed
+from .model import AssignorFailed
 
 Task: TypeAlias = tuple[str, int]
 Tasks: TypeAlias = frozenset[Task]

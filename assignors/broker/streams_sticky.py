@@ -17,9 +17,12 @@ out of the division. A member that passes a quota without hitting it is never ta
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from rebalance_monitor.assignors.broker import streams_sticky_4_1
-from rebalance_monitor.assignors.broker.model import NEWEST, AssignorFailed, Release
-from rebalance_monitor.assignors.broker.streams_model import (
+from rebalance_monitor.assignors.java_heap import JavaHeap
+from rebalance_monitor.assignors.java_order import sorted_names
+from rebalance_monitor.assignors.java_table import JavaTable, hash_map_order
+from . import streams_sticky_4_1
+from .model import NEWEST, AssignorFailed, Release
+from .streams_model import (
     StreamsGroup,
     StreamsMember,
     StreamsOutcome,
@@ -28,9 +31,6 @@ from rebalance_monitor.assignors.broker.streams_model import (
     Task,
     tasks_per_member,
 )
-from rebalance_monitor.assignors.java_heap import JavaHeap
-from rebalance_monitor.assignors.java_order import sorted_names
-from rebalance_monitor.assignors.java_table import JavaTable, hash_map_order
 
 T = TypeVar("T")
 

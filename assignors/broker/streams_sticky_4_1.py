@@ -10,8 +10,10 @@ addresses. Such a choice cannot be recomputed: the result takes the first in has
 
 from collections.abc import Iterable
 
-from rebalance_monitor.assignors.broker.model import AssignorFailed
-from rebalance_monitor.assignors.broker.streams_model import (
+from rebalance_monitor.assignors.java_order import sorted_names
+from rebalance_monitor.assignors.java_table import JavaTable, hash_map_order, hash_order
+from .model import AssignorFailed
+from .streams_model import (
     StreamsGroup,
     StreamsOutcome,
     StreamsResult,
@@ -20,8 +22,6 @@ from rebalance_monitor.assignors.broker.streams_model import (
     Task,
     tasks_per_member,
 )
-from rebalance_monitor.assignors.java_order import sorted_names
-from rebalance_monitor.assignors.java_table import JavaTable, hash_map_order, hash_order
 
 
 class _Process:

@@ -6,13 +6,8 @@ release      all members subscribe to the same names   subscriptions differ
 since 4.0    quotas, extras to members that hold more  balance per topic, at most 16 rounds
 """
 
-from rebalance_monitor.assignors.broker import (
-    uniform_before_4_0,
-    uniform_heterogeneous,
-    uniform_homogeneous,
-    uniform_racks,
-)
-from rebalance_monitor.assignors.broker.model import JAVA, NEWEST, BrokerGroup, BrokerResult, Outcome, Release
+from . import uniform_before_4_0, uniform_heterogeneous, uniform_homogeneous, uniform_racks
+from .model import JAVA, NEWEST, BrokerGroup, BrokerResult, Outcome, Release
 
 _FIRST_WITHOUT_RACKS: Release = (3, 8)
 _FIRST_PER_TOPIC: Release = (4, 0)

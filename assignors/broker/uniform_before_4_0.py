@@ -13,7 +13,9 @@ In 3.7, members of a partition's rack come first in each step, and Kafka throws 
 
 from collections.abc import Iterable, Sequence
 
-from rebalance_monitor.assignors.broker.model import (
+from rebalance_monitor.assignors.java_order import utf16_key, uuid_hash
+from rebalance_monitor.assignors.java_table import JavaTable, copied_set_capacity
+from .model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,
@@ -26,9 +28,7 @@ from rebalance_monitor.assignors.broker.model import (
     TopicPartition,
     shares_of,
 )
-from rebalance_monitor.assignors.broker.rack_info import RackInfo
-from rebalance_monitor.assignors.java_order import utf16_key, uuid_hash
-from rebalance_monitor.assignors.java_table import JavaTable, copied_set_capacity
+from .rack_info import RackInfo
 
 _OBJECTS_HASH = 31 * 31
 _Pair = tuple[str, str]

@@ -15,7 +15,8 @@ most grows to the left in the same way. The list keeps its order although the si
 at a size twice.
 """
 
-from rebalance_monitor.assignors.broker.model import (
+from rebalance_monitor.assignors.java_order import uuid_key
+from .model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,
@@ -27,7 +28,6 @@ from rebalance_monitor.assignors.broker.model import (
     TopicId,
     shares_of,
 )
-from rebalance_monitor.assignors.java_order import uuid_key
 
 _MAX_ROUNDS = 16
 _NOBODY = -1

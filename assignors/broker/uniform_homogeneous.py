@@ -14,17 +14,7 @@ are left to take them all. Up to 3.9 the first `extra` members get them.
 Partitions that do not exist, or that two members claim, use up quotas. Kafka fails when partitions are left over then.
 """
 
-from rebalance_monitor.assignors.broker.model import (
-    JAVA,
-    AssignorFailed,
-    BrokerGroup,
-    BrokerResult,
-    Orders,
-    Outcome,
-    Share,
-    TopicId,
-    shares_of,
-)
+from .model import JAVA, AssignorFailed, BrokerGroup, BrokerResult, Orders, Outcome, Share, TopicId, shares_of
 
 
 def assign(group: BrokerGroup, *, keep_extras: bool = True, java_version: int = JAVA) -> Outcome:

@@ -11,8 +11,10 @@ Groups with different topics: `assignors.broker.uniform_before_4_0`. Different e
 
 from collections.abc import Sequence
 
-from rebalance_monitor.assignors.broker import uniform_before_4_0
-from rebalance_monitor.assignors.broker.model import (
+from rebalance_monitor.assignors.java_order import uuid_key
+from rebalance_monitor.assignors.java_table import JavaTable
+from . import uniform_before_4_0
+from .model import (
     JAVA,
     AssignorFailed,
     BrokerGroup,
@@ -25,9 +27,7 @@ from rebalance_monitor.assignors.broker.model import (
     TopicPartition,
     shares_of,
 )
-from rebalance_monitor.assignors.broker.rack_info import RackInfo
-from rebalance_monitor.assignors.java_order import uuid_key
-from rebalance_monitor.assignors.java_table import JavaTable
+from .rack_info import RackInfo
 
 
 class _Round:

@@ -21,20 +21,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from rebalance_monitor.assignors.connect.eras import Era
-from rebalance_monitor.assignors.connect.memory import memory_after
-from rebalance_monitor.assignors.connect.model import (
-    ConnectMember,
-    ConnectRound,
-    Jobs,
-    LeaderMemory,
-    MemberShare,
-    TaskId,
-)
-from rebalance_monitor.assignors.connect.survey import Load, Survey, fill
-from rebalance_monitor.assignors.connect.window import Window, handle_lost
 from rebalance_monitor.assignors.java_order import sorted_names, sorted_tasks
 from rebalance_monitor.assignors.java_table import copied_set, grouping_order, hash_map_order, hash_order, rests_on_java
+from .eras import Era
+from .memory import memory_after
+from .model import ConnectMember, ConnectRound, Jobs, LeaderMemory, MemberShare, TaskId
+from .survey import Load, Survey, fill
+from .window import Window, handle_lost
 
 J = TypeVar("J", str, TaskId)
 

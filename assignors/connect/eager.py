@@ -6,9 +6,9 @@ connectors stopped. With members a, b and connectors x (2 tasks), y (1 task) the
     x -> a,  y -> b,  x-0 -> a,  x-1 -> b,  y-0 -> a
 """
 
-from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound, Jobs, MemberShare
-from rebalance_monitor.assignors.connect.round import configured_jobs, open_answer
 from rebalance_monitor.assignors.java_order import sorted_names
+from .model import ConnectResult, ConnectRound, Jobs, MemberShare
+from .round import configured_jobs, open_answer
 
 VERSION = 0
 

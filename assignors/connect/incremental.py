@@ -26,22 +26,15 @@ from dataclasses import dataclass, replace
 from math import log
 from typing import TypeVar
 
-from rebalance_monitor.assignors.connect import before_3_4
-from rebalance_monitor.assignors.connect.eras import Era
-from rebalance_monitor.assignors.connect.memory import memory_after
-from rebalance_monitor.assignors.connect.model import (
-    ConnectResult,
-    ConnectRound,
-    Jobs,
-    LeaderMemory,
-    MemberShare,
-    TaskId,
-)
-from rebalance_monitor.assignors.connect.round import CannotAssign, open_answer
-from rebalance_monitor.assignors.connect.static import Declared, declared
-from rebalance_monitor.assignors.connect.survey import JobSet, Load, Survey, fill, survey
-from rebalance_monitor.assignors.connect.window import Window, handle_lost
 from rebalance_monitor.assignors.java_table import copied_set, rests_on_java
+from . import before_3_4
+from .eras import Era
+from .memory import memory_after
+from .model import ConnectResult, ConnectRound, Jobs, LeaderMemory, MemberShare, TaskId
+from .round import CannotAssign, open_answer
+from .static import Declared, declared
+from .survey import JobSet, Load, Survey, fill, survey
+from .window import Window, handle_lost
 
 J = TypeVar("J", str, TaskId)
 

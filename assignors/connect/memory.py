@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from rebalance_monitor.assignors.connect.model import ConnectRound, LeaderMemory, TaskId
-from rebalance_monitor.assignors.connect.survey import Load, Survey, remembered
-from rebalance_monitor.assignors.connect.window import Window
+from .model import ConnectRound, LeaderMemory, TaskId
+from .survey import Load, Survey, remembered
+from .window import Window
 
 
 class Stopped(Protocol):

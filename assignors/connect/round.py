@@ -7,15 +7,8 @@ and if that is still behind it answers every member with CONFIG_MISMATCH and not
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rebalance_monitor.assignors.connect.model import (
-    ConfigSnapshot,
-    ConnectResult,
-    ConnectRound,
-    Jobs,
-    MemberShare,
-    TaskId,
-)
 from rebalance_monitor.assignors.java_order import sorted_names
+from .model import ConfigSnapshot, ConnectResult, ConnectRound, Jobs, MemberShare, TaskId
 
 NO_ERROR = 0
 CONFIG_MISMATCH = 1

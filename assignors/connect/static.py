@@ -10,9 +10,9 @@ last member that declares a job leaves, the job is a wildcard job and waits like
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rebalance_monitor.assignors.connect.model import Jobs
-from rebalance_monitor.assignors.connect.survey import JobSet, Load, Survey
 from rebalance_monitor.assignors.java_order import utf16_key
+from .model import Jobs
+from .survey import JobSet, Load, Survey
 
 PROTOCOL = "static"
 

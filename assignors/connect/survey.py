@@ -7,19 +7,12 @@ from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rebalance_monitor.assignors.connect.eras import Era
-from rebalance_monitor.assignors.connect.model import (
-    ConfigSnapshot,
-    ConnectMember,
-    ConnectRound,
-    Jobs,
-    LeaderMemory,
-    TaskId,
-)
-from rebalance_monitor.assignors.connect.round import configured_jobs
 from rebalance_monitor.assignors.java_order import utf16_key
 from rebalance_monitor.assignors.java_table import hash_map_order
 from rebalance_monitor.assignors.java_tree import TREE_BUCKET
+from .eras import Era
+from .model import ConfigSnapshot, ConnectMember, ConnectRound, Jobs, LeaderMemory, TaskId
+from .round import configured_jobs
 
 J = TypeVar("J", str, TaskId)
 

@@ -10,10 +10,10 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from itertools import cycle
 
-from rebalance_monitor.assignors.connect.eras import Era
-from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
-from rebalance_monitor.assignors.connect.survey import Load
 from rebalance_monitor.assignors.java_table import hash_map_order
+from .eras import Era
+from .model import Jobs, LeaderMemory
+from .survey import Load
 
 
 @dataclass(slots=True, kw_only=True)

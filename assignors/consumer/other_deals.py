@@ -17,8 +17,8 @@ kafka-go deals each topic to its subscribers.
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from rebalance_monitor.assignors.consumer.model import ConsumerMember, TopicPartition, TopicRacks
 from rebalance_monitor.assignors.java_order import utf16_key
+from .model import ConsumerMember, TopicPartition, TopicRacks
 
 ROUND_ROBIN_ASSIGNER = "RoundRobinAssigner"
 """The name under which kafkajs deals."""

@@ -15,7 +15,8 @@ not every partition has a replica in every rack.
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
-from rebalance_monitor.assignors.consumer.model import (
+from rebalance_monitor.assignors.java_order import utf16_key
+from .model import (
     NEWEST,
     ConsumerEra,
     ConsumerMember,
@@ -27,7 +28,6 @@ from rebalance_monitor.assignors.consumer.model import (
     member_order,
     subscribed_topics,
 )
-from rebalance_monitor.assignors.java_order import utf16_key
 
 Shares = dict[str, list[TopicPartition]]
 KnownTopic = tuple[str, tuple[frozenset[str], ...]]

@@ -9,7 +9,8 @@ cursor stays behind the member that was served last. Neither racks nor earlier o
 
 from collections.abc import Sequence
 
-from rebalance_monitor.assignors.consumer.model import (
+from rebalance_monitor.assignors.java_order import utf16_key
+from .model import (
     NEWEST,
     ConsumerEra,
     ConsumerMember,
@@ -19,7 +20,6 @@ from rebalance_monitor.assignors.consumer.model import (
     member_order,
     subscribed_topics,
 )
-from rebalance_monitor.assignors.java_order import utf16_key
 
 
 def assign(

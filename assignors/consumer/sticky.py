@@ -15,11 +15,11 @@ The two differ only after a group's generations began anew.
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from rebalance_monitor.assignors.consumer import sticky_general, sticky_own_start, sticky_queues, sticky_quota
-from rebalance_monitor.assignors.consumer.model import ConsumerMember, ConsumerResult, TopicPartition, TopicRacks
-from rebalance_monitor.assignors.consumer.sticky_claims import Claims, settle
-from rebalance_monitor.assignors.consumer.sticky_eras import NEWEST, EqualSubscriptions, StickyEra
-from rebalance_monitor.assignors.consumer.sticky_group import Group, group_of
+from . import sticky_general, sticky_own_start, sticky_queues, sticky_quota
+from .model import ConsumerMember, ConsumerResult, TopicPartition, TopicRacks
+from .sticky_claims import Claims, settle
+from .sticky_eras import NEWEST, EqualSubscriptions, StickyEra
+from .sticky_group import Group, group_of
 
 Shares: TypeAlias = dict[str, list[TopicPartition]]
 Transfers: TypeAlias = dict[TopicPartition, str]

@@ -21,9 +21,9 @@ Java does it, failing included. In all other groups shorter ways to the same ans
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping, Sequence
 
-from rebalance_monitor.assignors.consumer.model import TopicPartition, hash_ordered
-from rebalance_monitor.assignors.consumer.sticky_group import NO_SUCH_MEMBER, CannotAssign, Group
-from rebalance_monitor.assignors.consumer.sticky_moves import Moves
+from .model import TopicPartition, hash_ordered
+from .sticky_group import NO_SUCH_MEMBER, CannotAssign, Group
+from .sticky_moves import Moves
 
 Held = dict[str, list[TopicPartition]]
 SET_ASIDE = -1

@@ -14,9 +14,9 @@ A quirk is part of the result: `sticky` takes the rival's generation from its su
 
 from dataclasses import dataclass, field
 
-from rebalance_monitor.assignors.consumer.model import NOT_SAID, Claim, ConsumerMember, TopicPartition, hash_ordered
-from rebalance_monitor.assignors.consumer.sticky_eras import Conflict, StickyEra
-from rebalance_monitor.assignors.consumer.sticky_group import Group
+from .model import NOT_SAID, Claim, ConsumerMember, TopicPartition, hash_ordered
+from .sticky_eras import Conflict, StickyEra
+from .sticky_group import Group
 
 
 @dataclass(slots=True)

@@ -13,10 +13,10 @@ owned and lost and another did not own and got. What members own is what their s
 
 from collections.abc import Sequence
 
-from rebalance_monitor.assignors.consumer import sticky
-from rebalance_monitor.assignors.consumer.model import ConsumerMember, ConsumerResult, TopicPartition, TopicRacks
-from rebalance_monitor.assignors.consumer.sticky_eras import NEWEST, NoSuchEra, StickyEra
-from rebalance_monitor.assignors.consumer.sticky_group import Group, group_of
+from . import sticky
+from .model import ConsumerMember, ConsumerResult, TopicPartition, TopicRacks
+from .sticky_eras import NEWEST, NoSuchEra, StickyEra
+from .sticky_group import Group, group_of
 
 
 def assign(

@@ -5,11 +5,11 @@ rack. Everything else is free, in the order in which leaders walk all partitions
 Claims of older generations than the newest are remembered as the place to which a partition may go back.
 """
 
-from rebalance_monitor.assignors.consumer.model import NOT_SAID, TopicPartition
-from rebalance_monitor.assignors.consumer.sticky_balance import Balancing, Held
-from rebalance_monitor.assignors.consumer.sticky_claims import Claims, claim_of
-from rebalance_monitor.assignors.consumer.sticky_group import Group
-from rebalance_monitor.assignors.consumer.sticky_quota import walk
+from .model import NOT_SAID, TopicPartition
+from .sticky_balance import Balancing, Held
+from .sticky_claims import Claims, claim_of
+from .sticky_group import Group
+from .sticky_quota import walk
 
 
 def balanced(group: Group, claims: Claims) -> Balancing:

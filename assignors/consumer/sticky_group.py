@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 
-from rebalance_monitor.assignors.consumer.model import ConsumerMember, TopicPartition, TopicRacks, hash_ordered
-from rebalance_monitor.assignors.consumer.sticky_eras import StickyEra
 from rebalance_monitor.assignors.java_order import sorted_names
+from .model import ConsumerMember, TopicPartition, TopicRacks, hash_ordered
+from .sticky_eras import StickyEra
 
 
 class CannotAssign(Exception):

@@ -7,9 +7,9 @@ instead: for no topic do partitions end up moving both ways between two members.
     t-0 went from m2 to m1; now t-5 shall go from m1 to m2: t-0 goes back, and its record is deleted
 """
 
-from rebalance_monitor.assignors.consumer.model import TopicPartition
 from rebalance_monitor.assignors.java_order import java_hash
 from rebalance_monitor.assignors.java_tree import TREE_BUCKET, TREE_TABLE
+from .model import TopicPartition
 
 Pair = tuple[int, int]
 """From one member to another, by number."""

@@ -12,13 +12,13 @@ go back to the beginning of the bytes: members read so far mostly claim nothing 
 from collections.abc import Sequence
 from heapq import heapify, heappop, heappush
 
-from rebalance_monitor.assignors.consumer.model import NOT_SAID, TopicPartition
-from rebalance_monitor.assignors.consumer.sticky_balance import Balancing, Held
-from rebalance_monitor.assignors.consumer.sticky_claims import claim_of, claim_repeated
-from rebalance_monitor.assignors.consumer.sticky_eras import EqualSubscriptions
-from rebalance_monitor.assignors.consumer.sticky_group import Group
-from rebalance_monitor.assignors.consumer.sticky_moves import partition_hash
 from rebalance_monitor.assignors.java_table import JavaTable
+from .model import NOT_SAID, TopicPartition
+from .sticky_balance import Balancing, Held
+from .sticky_claims import claim_of, claim_repeated
+from .sticky_eras import EqualSubscriptions
+from .sticky_group import Group
+from .sticky_moves import partition_hash
 
 
 def balanced(group: Group, read: int) -> tuple[Balancing, bool]:

@@ -10,10 +10,10 @@ first partition each; if something is left, it goes to members at the lower quot
 
 from collections import deque
 
-from rebalance_monitor.assignors.consumer.model import TopicPartition
-from rebalance_monitor.assignors.consumer.sticky_claims import Claims
-from rebalance_monitor.assignors.consumer.sticky_group import NO_STATE, CannotAssign, Group
-from rebalance_monitor.assignors.consumer.sticky_quota import Shares, Transfers
+from .model import TopicPartition
+from .sticky_claims import Claims
+from .sticky_group import NO_STATE, CannotAssign, Group
+from .sticky_quota import Shares, Transfers
 
 
 def deal(group: Group, claims: Claims) -> tuple[Shares, Transfers]:

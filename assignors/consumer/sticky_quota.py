@@ -21,9 +21,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 
-from rebalance_monitor.assignors.consumer.model import TopicPartition
-from rebalance_monitor.assignors.consumer.sticky_claims import Claims
-from rebalance_monitor.assignors.consumer.sticky_group import NO_STATE, CannotAssign, Group
+from .model import TopicPartition
+from .sticky_claims import Claims
+from .sticky_group import NO_STATE, CannotAssign, Group
 
 Shares = dict[str, list[TopicPartition]]
 Transfers = dict[TopicPartition, str]

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from rebalance_monitor.assignors.streams.eras import Era, era_of
-from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
+from .eras import Era, era_of
+from .tasks import ProcessId, Release, TaskId, TopicPartition
 
 RUNNING = -2
 """Offset sum (and lag) of a task that the reporting thread runs as active."""

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_monitor.assignors.java_order import sorted_names
-from rebalance_monitor.assignors.streams.application import AssignmentConfigs
-from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
-from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from .application import AssignmentConfigs
+from .failures import LeaderFailed, illegal_state
+from .tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

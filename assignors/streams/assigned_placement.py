@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from rebalance_monitor.assignors.streams.application_state import ApplicationState
-from rebalance_monitor.assignors.streams.assignment import AssignedTask, KafkaStreamsAssignment, TaskType
-from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, process_key, sorted_tasks
+from .application_state import ApplicationState
+from .assignment import AssignedTask, KafkaStreamsAssignment, TaskType
+from .tasks import ProcessId, TaskId, process_key, sorted_tasks
 
 
 class AssignedPlacement:

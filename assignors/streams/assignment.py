@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from rebalance_monitor.assignors.java_table import JavaTable
-from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
-from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, task_hash, task_key
+from .failures import LeaderFailed, illegal_state
+from .tasks import ProcessId, TaskId, task_hash, task_key
 
 _FIRST_TABLE = 16
 

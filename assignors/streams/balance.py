@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from rebalance_monitor.assignors.streams.placement import Placement
-from rebalance_monitor.assignors.streams.standbys import MayMove
+from .placement import Placement
+from .standbys import MayMove
 
 
 def balance(placement: Placement, role: Sequence[set[int]], may_move: MayMove) -> None:

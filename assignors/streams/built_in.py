@@ -3,16 +3,16 @@
 from enum import Enum
 from typing import assert_never
 
-from rebalance_monitor.assignors.streams import high_availability, legacy_sticky
-from rebalance_monitor.assignors.streams.application import ClientShare, StreamsApplication, StreamsResult
-from rebalance_monitor.assignors.streams.clients import Client, Topology, clients_of
-from rebalance_monitor.assignors.streams.eras import Era
-from rebalance_monitor.assignors.streams.failures import LeaderFailed
-from rebalance_monitor.assignors.streams.plug_in import application_state_of, apply
-from rebalance_monitor.assignors.streams.public_sticky import StickyTaskAssignor
-from rebalance_monitor.assignors.streams.racks import Racks
-from rebalance_monitor.assignors.streams.tasks import HashOrders, sorted_tasks
-from rebalance_monitor.assignors.streams.threads import assign_to_threads
+from . import high_availability, legacy_sticky
+from .application import ClientShare, StreamsApplication, StreamsResult
+from .clients import Client, Topology, clients_of
+from .eras import Era
+from .failures import LeaderFailed
+from .plug_in import application_state_of, apply
+from .public_sticky import StickyTaskAssignor
+from .racks import Racks
+from .tasks import HashOrders, sorted_tasks
+from .threads import assign_to_threads
 
 
 class BuiltIn(Enum):

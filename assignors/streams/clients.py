@@ -8,17 +8,10 @@ every stateful task, the full end offset sum where it has no state.
 from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_monitor.assignors.java_order import sorted_names
-from rebalance_monitor.assignors.streams.application import RUNNING, UNKNOWN_SUM, StreamsClient, StreamsTask
-from rebalance_monitor.assignors.streams.eras import Era
-from rebalance_monitor.assignors.streams.failures import illegal_state
-from rebalance_monitor.assignors.streams.tasks import (
-    HashOrders,
-    ProcessId,
-    TaskId,
-    TopicPartition,
-    sorted_partitions,
-    sorted_tasks,
-)
+from .application import RUNNING, UNKNOWN_SUM, StreamsClient, StreamsTask
+from .eras import Era
+from .failures import illegal_state
+from .tasks import HashOrders, ProcessId, TaskId, TopicPartition, sorted_partitions, sorted_tasks
 
 
 class Client:

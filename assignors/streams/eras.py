@@ -6,7 +6,7 @@ run an answer through each era and keep those that agree.
 
 from dataclasses import dataclass
 
-from rebalance_monitor.assignors.streams.tasks import Release
+from .tasks import Release
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ Capacities and flows are numbers of tasks. Costs are Java's 32-bit numbers.
 
 from collections import deque
 
-from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
+from .failures import LeaderFailed, illegal_state
 
 _UNREACHED = (1 << 31) - 1
 _LONGEST_PERIOD = 12

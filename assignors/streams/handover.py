@@ -12,11 +12,11 @@ Example: A owns in-0 and B shall run task 0_0. B gets nothing of it, but 0_0 as 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from rebalance_monitor.assignors.streams.application import ThreadShare
-from rebalance_monitor.assignors.streams.clients import Client
-from rebalance_monitor.assignors.streams.eras import Era
-from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment
-from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition, partition_key, sorted_tasks
+from .application import ThreadShare
+from .clients import Client
+from .eras import Era
+from .task_assignor import MemberAssignment
+from .tasks import TaskId, TopicPartition, partition_key, sorted_tasks
 
 AT_ONCE_MS = 0
 NEVER_MS = (1 << 63) - 1

@@ -20,16 +20,16 @@ Every queue, tie and order is Kafka's; `eras` says what older releases did other
 from collections.abc import Sequence
 from heapq import heapify, heapreplace
 
-from rebalance_monitor.assignors.streams.application import AssignmentConfigs
-from rebalance_monitor.assignors.streams.balance import balance
-from rebalance_monitor.assignors.streams.clients import Client
-from rebalance_monitor.assignors.streams.eras import Era
-from rebalance_monitor.assignors.streams.movements import Movements
-from rebalance_monitor.assignors.streams.placement import Placement
-from rebalance_monitor.assignors.streams.racks import STATELESS_COSTS, Costs, Racks
-from rebalance_monitor.assignors.streams.standbys import MayMove, MayMoveTask, always, always_task, place_by_load
-from rebalance_monitor.assignors.streams.tags import TagAware
-from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId
+from .application import AssignmentConfigs
+from .balance import balance
+from .clients import Client
+from .eras import Era
+from .movements import Movements
+from .placement import Placement
+from .racks import STATELESS_COSTS, Costs, Racks
+from .standbys import MayMove, MayMoveTask, always, always_task, place_by_load
+from .tags import TagAware
+from .tasks import HashOrders, TaskId
 
 _TRAFFIC_COST = 10
 _NON_OVERLAP_COST = 1

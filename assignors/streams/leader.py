@@ -9,18 +9,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from rebalance_monitor.assignors.streams import built_in
-from rebalance_monitor.assignors.streams.application import AssignmentConfigs, ClientShare, StreamsApplication
-from rebalance_monitor.assignors.streams.assignment import AssignmentError
-from rebalance_monitor.assignors.streams.built_in import BuiltIn
-from rebalance_monitor.assignors.streams.clients import Client, Topology, clients_of
-from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
-from rebalance_monitor.assignors.streams.handover import Handover, Versions
-from rebalance_monitor.assignors.streams.members import SHUTDOWN_REQUESTED, GroupMember, group_of, newest_version
-from rebalance_monitor.assignors.streams.plug_in import application_state_of, apply
-from rebalance_monitor.assignors.streams.subtopologies import Subtopology
-from rebalance_monitor.assignors.streams.task_assignment_utils import validate_task_assignment
-from rebalance_monitor.assignors.streams.task_assignor import (
+from . import built_in
+from .application import AssignmentConfigs, ClientShare, StreamsApplication
+from .assignment import AssignmentError
+from .built_in import BuiltIn
+from .clients import Client, Topology, clients_of
+from .failures import LeaderFailed, illegal_state
+from .handover import Handover, Versions
+from .members import SHUTDOWN_REQUESTED, GroupMember, group_of, newest_version
+from .plug_in import application_state_of, apply
+from .subtopologies import Subtopology
+from .task_assignment_utils import validate_task_assignment
+from .task_assignor import (
     GroupAssignment,
     GroupSubscription,
     MemberAssignment,
@@ -28,14 +28,8 @@ from rebalance_monitor.assignors.streams.task_assignor import (
     TaskAssignmentException,
     TaskAssignor,
 )
-from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, Release, TaskId, TopicPartition
-from rebalance_monitor.assignors.streams.topics import (
-    ClusterView,
-    MissingSourceTopics,
-    NoAssignment,
-    TopicPlan,
-    TopicPlanner,
-)
+from .tasks import HashOrders, ProcessId, Release, TaskId, TopicPartition
+from .topics import ClusterView, MissingSourceTopics, NoAssignment, TopicPlan, TopicPlanner
 
 MakeAssignor: TypeAlias = Callable[[], TaskAssignor]
 Hosts: TypeAlias = Mapping[tuple[str, int], tuple[TopicPartition, ...]]

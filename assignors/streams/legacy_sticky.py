@@ -16,14 +16,14 @@ place, and who wins a tie.
 
 from collections.abc import Iterable, Sequence
 
-from rebalance_monitor.assignors.streams.application import AssignmentConfigs
-from rebalance_monitor.assignors.streams.clients import Client
-from rebalance_monitor.assignors.streams.eras import Era
-from rebalance_monitor.assignors.streams.failures import illegal_state
-from rebalance_monitor.assignors.streams.placement import Placement
-from rebalance_monitor.assignors.streams.racks import STATELESS_COSTS, Costs, Racks
-from rebalance_monitor.assignors.streams.standbys import always_task
-from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, TaskId
+from .application import AssignmentConfigs
+from .clients import Client
+from .eras import Era
+from .failures import illegal_state
+from .placement import Placement
+from .racks import STATELESS_COSTS, Costs, Racks
+from .standbys import always_task
+from .tasks import HashOrders, ProcessId, TaskId
 
 _TRAFFIC_COST = 1
 _NON_OVERLAP_COST = 10

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rebalance_monitor.assignors.java_table import hash_map_order
-from rebalance_monitor.assignors.streams.application import StreamsClient, StreamsConsumer
-from rebalance_monitor.assignors.streams.failures import LeaderFailed
-from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition
+from .application import StreamsClient, StreamsConsumer
+from .failures import LeaderFailed
+from .tasks import ProcessId, Release, TaskId, TopicPartition
 
 SHUTDOWN_REQUESTED = 4
 

@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from rebalance_monitor.assignors.java_heap import JavaHeap
-from rebalance_monitor.assignors.streams.application import RUNNING, UNBOUNDED_LAG, AssignmentConfigs
-from rebalance_monitor.assignors.streams.eras import Era
-from rebalance_monitor.assignors.streams.failures import illegal_state
-from rebalance_monitor.assignors.streams.placement import Placement
-from rebalance_monitor.assignors.streams.priority_set import PrioritySet
-from rebalance_monitor.assignors.streams.tasks import HashOrders
+from .application import RUNNING, UNBOUNDED_LAG, AssignmentConfigs
+from .eras import Era
+from .failures import illegal_state
+from .placement import Placement
+from .priority_set import PrioritySet
+from .tasks import HashOrders
 
 
 class Standing:

@@ -11,8 +11,8 @@ to its share, rounded up. It starts from a largest flow that ignores costs, the 
 from collections.abc import Callable, Collection, Sequence
 from math import ceil
 
-from rebalance_monitor.assignors.streams.failures import illegal_argument, illegal_state
-from rebalance_monitor.assignors.streams.flow import FlowNetwork
+from .failures import illegal_argument, illegal_state
+from .flow import FlowNetwork
 
 SOURCE = -1
 

@@ -7,14 +7,14 @@ computed once. Under the legacy sticky assignor all of the placement is.
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rebalance_monitor.assignors.streams import built_in, high_availability
-from rebalance_monitor.assignors.streams.built_in import BuiltIn
-from rebalance_monitor.assignors.streams.clients import Client
-from rebalance_monitor.assignors.streams.leader import Hosts, LeaderRound, Prepared, hosts_of
-from rebalance_monitor.assignors.streams.racks import Racks
-from rebalance_monitor.assignors.streams.task_assignor import MemberAssignment
-from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
-from rebalance_monitor.assignors.streams.threads import assign_to_threads
+from . import built_in, high_availability
+from .built_in import BuiltIn
+from .clients import Client
+from .leader import Hosts, LeaderRound, Prepared, hosts_of
+from .racks import Racks
+from .task_assignor import MemberAssignment
+from .tasks import ProcessId, TaskId
+from .threads import assign_to_threads
 
 
 class OtherEnds:

@@ -6,9 +6,9 @@ Clients and tasks are numbers: their rank in Java's order, so comparing numbers 
 from collections.abc import Iterable, Sequence
 from copy import copy
 
-from rebalance_monitor.assignors.streams.clients import Client
-from rebalance_monitor.assignors.streams.failures import illegal_argument
-from rebalance_monitor.assignors.streams.tasks import TaskId, process_key, sorted_tasks
+from .clients import Client
+from .failures import illegal_argument
+from .tasks import TaskId, process_key, sorted_tasks
 
 
 class Placement:

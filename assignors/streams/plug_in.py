@@ -2,16 +2,11 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rebalance_monitor.assignors.streams.application import AssignmentConfigs, StreamsApplication, StreamsTask
-from rebalance_monitor.assignors.streams.application_state import (
-    ApplicationState,
-    KafkaStreamsState,
-    TaskInfo,
-    TaskTopicPartition,
-)
-from rebalance_monitor.assignors.streams.assignment import TaskAssignment, TaskType
-from rebalance_monitor.assignors.streams.clients import Client, Topology, clients_of
-from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, TaskId, TopicPartition, signed
+from .application import AssignmentConfigs, StreamsApplication, StreamsTask
+from .application_state import ApplicationState, KafkaStreamsState, TaskInfo, TaskTopicPartition
+from .assignment import TaskAssignment, TaskType
+from .clients import Client, Topology, clients_of
+from .tasks import HashOrders, ProcessId, TaskId, TopicPartition, signed
 
 Replicas = Mapping[TopicPartition, tuple[str | None, ...]]
 

@@ -7,7 +7,7 @@ rejected clients again in the order of Java's hash set.
 
 from collections.abc import Container, Iterable, Sequence
 
-from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId
+from .tasks import HashOrders, ProcessId
 
 
 class PrioritySet:

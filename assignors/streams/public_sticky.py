@@ -8,22 +8,17 @@ addresses, so they can't be recomputed: here they are placed in hash order, as o
 
 from collections.abc import Mapping, Sequence
 
-from rebalance_monitor.assignors.streams.application_state import ApplicationState, KafkaStreamsState
-from rebalance_monitor.assignors.streams.assignment import (
-    AssignedTask,
-    KafkaStreamsAssignment,
-    TaskAssignment,
-    TaskType,
-)
-from rebalance_monitor.assignors.streams.legacy_sticky import Pairs
-from rebalance_monitor.assignors.streams.rack_optimization import (
+from .application_state import ApplicationState, KafkaStreamsState
+from .assignment import AssignedTask, KafkaStreamsAssignment, TaskAssignment, TaskType
+from .legacy_sticky import Pairs
+from .rack_optimization import (
     RackAwareOptimizationParams,
     optimize_rack_aware_active_tasks,
     optimize_rack_aware_standby_tasks,
 )
-from rebalance_monitor.assignors.streams.racks import STATELESS_COSTS, Costs
-from rebalance_monitor.assignors.streams.task_assignor import TaskAssignor
-from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, Release, TaskId, sorted_tasks
+from .racks import STATELESS_COSTS, Costs
+from .task_assignor import TaskAssignor
+from .tasks import HashOrders, ProcessId, Release, TaskId, sorted_tasks
 
 _FIRST_RELEASE: Release = (3, 8)
 _TRAFFIC_COST = 1

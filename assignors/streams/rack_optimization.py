@@ -9,15 +9,15 @@ whether a standby may move from a client to the same client, which it always may
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rebalance_monitor.assignors.streams.application import RackStrategy
-from rebalance_monitor.assignors.streams.application_state import ApplicationState, TaskInfo, TaskTopicPartition
-from rebalance_monitor.assignors.streams.assigned_placement import AssignedPlacement
-from rebalance_monitor.assignors.streams.assignment import TaskType
-from rebalance_monitor.assignors.streams.failures import LeaderFailed
-from rebalance_monitor.assignors.streams.networks import Cost, Network, balance_subtopology, min_traffic
-from rebalance_monitor.assignors.streams.racks import STANDBY_ROUNDS, Costs, int32
-from rebalance_monitor.assignors.streams.task_assignment_utils import Assignments, add_missing_clients
-from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId
+from .application import RackStrategy
+from .application_state import ApplicationState, TaskInfo, TaskTopicPartition
+from .assigned_placement import AssignedPlacement
+from .assignment import TaskType
+from .failures import LeaderFailed
+from .networks import Cost, Network, balance_subtopology, min_traffic
+from .racks import STANDBY_ROUNDS, Costs, int32
+from .task_assignment_utils import Assignments, add_missing_clients
+from .tasks import ProcessId, TaskId
 
 
 @dataclass(frozen=True, slots=True)

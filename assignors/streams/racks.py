@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_monitor.assignors.java_order import utf16_key
-from rebalance_monitor.assignors.streams.application import AssignmentConfigs, RackStrategy, StreamsClient, StreamsTask
-from rebalance_monitor.assignors.streams.eras import Era
-from rebalance_monitor.assignors.streams.failures import illegal_state
-from rebalance_monitor.assignors.streams.networks import Cost, Network, balance_subtopology, min_traffic
-from rebalance_monitor.assignors.streams.placement import Placement
-from rebalance_monitor.assignors.streams.standbys import MayMoveTask
-from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from .application import AssignmentConfigs, RackStrategy, StreamsClient, StreamsTask
+from .eras import Era
+from .failures import illegal_state
+from .networks import Cost, Network, balance_subtopology, min_traffic
+from .placement import Placement
+from .standbys import MayMoveTask
+from .tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
 
 STANDBY_ROUNDS = 4
 

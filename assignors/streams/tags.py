@@ -11,9 +11,9 @@ zone is left unused, so neither tag forbids anything, and the least loaded clien
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from rebalance_monitor.assignors.streams.failures import LeaderFailed
-from rebalance_monitor.assignors.streams.standbys import Holders, place_by_load
-from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId
+from .failures import LeaderFailed
+from .standbys import Holders, place_by_load
+from .tasks import HashOrders, TaskId
 
 
 class TagHolders(Holders, Protocol):

@@ -6,18 +6,12 @@ The functions that take assignments change them in place and add clients that ar
 from collections.abc import Mapping, MutableMapping
 from typing import TypeAlias
 
-from rebalance_monitor.assignors.streams.application_state import ApplicationState, KafkaStreamsState
-from rebalance_monitor.assignors.streams.assigned_placement import AssignedPlacement
-from rebalance_monitor.assignors.streams.assignment import (
-    AssignedTask,
-    AssignmentError,
-    KafkaStreamsAssignment,
-    TaskAssignment,
-    TaskType,
-)
-from rebalance_monitor.assignors.streams.standbys import place_by_load
-from rebalance_monitor.assignors.streams.tags import TagAware
-from rebalance_monitor.assignors.streams.tasks import HashOrders, ProcessId, Release, TaskId
+from .application_state import ApplicationState, KafkaStreamsState
+from .assigned_placement import AssignedPlacement
+from .assignment import AssignedTask, AssignmentError, KafkaStreamsAssignment, TaskAssignment, TaskType
+from .standbys import place_by_load
+from .tags import TagAware
+from .tasks import HashOrders, ProcessId, Release, TaskId
 
 _RELEASE: Release = (3, 8)
 Assignments: TypeAlias = MutableMapping[ProcessId, KafkaStreamsAssignment]

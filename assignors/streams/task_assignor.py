@@ -11,9 +11,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_monitor.assignors.streams.application_state import ApplicationState
-from rebalance_monitor.assignors.streams.assignment import AssignmentError, TaskAssignment
-from rebalance_monitor.assignors.streams.tasks import TaskId, TopicPartition
+from .application_state import ApplicationState
+from .assignment import AssignmentError, TaskAssignment
+from .tasks import TaskId, TopicPartition
 
 
 class TaskAssignmentException(Exception):

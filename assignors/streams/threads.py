@@ -14,11 +14,11 @@ Up to 3.1 actives and standbys were spread separately, and stateless tasks dealt
 from collections.abc import Mapping, Sequence
 
 from rebalance_monitor.assignors.java_heap import JavaHeap
-from rebalance_monitor.assignors.streams.application import ThreadShare
-from rebalance_monitor.assignors.streams.clients import Client
-from rebalance_monitor.assignors.streams.eras import Era
-from rebalance_monitor.assignors.streams.failures import LeaderFailed
-from rebalance_monitor.assignors.streams.tasks import HashOrders, TaskId, sorted_tasks
+from .application import ThreadShare
+from .clients import Client
+from .eras import Era
+from .failures import LeaderFailed
+from .tasks import HashOrders, TaskId, sorted_tasks
 
 
 def assign_to_threads(client: Client, era: Era, hash_orders: HashOrders) -> dict[str, ThreadShare]:

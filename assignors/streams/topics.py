@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.assignors.java_order import java_hash
 from rebalance_monitor.assignors.java_table import JavaTable, hash_map_order
-from rebalance_monitor.assignors.streams.application import UNKNOWN_SUM, StreamsTask
-from rebalance_monitor.assignors.streams.failures import LeaderFailed, illegal_state
-from rebalance_monitor.assignors.streams.subtopologies import Subtopology
-from rebalance_monitor.assignors.streams.tasks import HashOrders, Release, TaskId, TopicPartition, partition_hash
+from .application import UNKNOWN_SUM, StreamsTask
+from .failures import LeaderFailed, illegal_state
+from .subtopologies import Subtopology
+from .tasks import HashOrders, Release, TaskId, TopicPartition, partition_hash
 
 ReplicaRacks = tuple[str | None, ...]
 

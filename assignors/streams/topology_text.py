@@ -17,7 +17,7 @@ import re
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
-from rebalance_monitor.assignors.streams.subtopologies import Subtopology
+from .subtopologies import Subtopology
 
 _HEAD = re.compile(r"Sub-topology: (\d+)( for global store)?")
 _TOPOLOGY = re.compile(r"Topology: (.+?):?$")

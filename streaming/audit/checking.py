@@ -11,9 +11,9 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from rebalance_monitor.streaming.audit.contract import SCHEMA, Suite
-from rebalance_monitor.streaming.audit.quiet import great_expectations
-from rebalance_monitor.streaming.audit.report import AuditReport, ContractResult
+from .contract import SCHEMA, Suite
+from .quiet import great_expectations
+from .report import AuditReport, ContractResult
 
 EXAMPLES = 3
 COLUMNS = "columns"

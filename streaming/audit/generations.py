@@ -1,8 +1,8 @@
 """Contracts of `generations` and `bursts`: each record once, read, its document equal to its columns."""
 
-from rebalance_monitor.streaming.audit.contract import Contract, document_fits, known_values, suite
 from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.model.records import POLLED
+from .contract import Contract, document_fits, known_values, suite
 
 KEY = 'g.cluster, g.topic_id, g.partition, g."offset"'
 PENDING_SLACK_MS = 600_000

@@ -1,9 +1,9 @@
 """Contracts of `incidents` and of the notifications about them, `outbox` and `outbox_sent`."""
 
-from rebalance_monitor.streaming.audit.contract import Contract, document_fits, known_values, suite
 from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.model.records import POLLED
+from .contract import Contract, document_fits, known_values, suite
 
 INCIDENTS = suite(
     tables.INCIDENTS,

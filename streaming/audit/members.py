@@ -1,7 +1,7 @@
 """Contracts of `members` and `assignments`: whose generation, what they said, and the bytes they said it with."""
 
-from rebalance_monitor.streaming.audit.contract import Contract, compared, suite
 from rebalance_monitor.streaming.core import tables
+from .contract import Contract, compared, suite
 
 KEY = 'm.cluster, m.topic_id, m.partition, m."offset", m.ordinal'
 IN_DOCUMENT, DIFFERS = compared(tables.MEMBERS, "shown.told", "m")

@@ -1,7 +1,7 @@
 """Contracts of what was read and what could not be: `positions`, `gaps`, `undecodable`; and of `maintenance`."""
 
-from rebalance_monitor.streaming.audit.contract import Contract, suite
 from rebalance_monitor.streaming.core import tables
+from .contract import Contract, suite
 
 PLACE = "cluster, topic_id, partition"
 

@@ -1,8 +1,8 @@
 """Contracts of `connectors_and_tasks`, `groups`, `group_progress` and `other_groups`: how things stand now."""
 
-from rebalance_monitor.streaming.audit.contract import Contract, document_fits, known_values, suite
-from rebalance_monitor.streaming.audit.generations import IN_HANDS
 from rebalance_monitor.streaming.core import tables
+from .contract import Contract, document_fits, known_values, suite
+from .generations import IN_HANDS
 
 ITS_KEY = 'j.cluster, j."group", j.type, j.id'
 

@@ -1,11 +1,11 @@
 """Every suite, in the order in which a report shows them."""
 
-from rebalance_monitor.streaming.audit.contract import Suite
-from rebalance_monitor.streaming.audit.generations import BURSTS, GENERATIONS
-from rebalance_monitor.streaming.audit.incidents import INCIDENT_PARTS, INCIDENTS, OUTBOX, OUTBOX_SENT
-from rebalance_monitor.streaming.audit.members import ASSIGNMENTS, MEMBERS
-from rebalance_monitor.streaming.audit.reading import GAPS, MAINTENANCE, POSITIONS, UNDECODABLE, UNDECODABLE_COUNTS
-from rebalance_monitor.streaming.audit.standing import CONNECTORS_AND_TASKS, GROUP_PROGRESS, GROUPS, OTHER_GROUPS
+from .contract import Suite
+from .generations import BURSTS, GENERATIONS
+from .incidents import INCIDENT_PARTS, INCIDENTS, OUTBOX, OUTBOX_SENT
+from .members import ASSIGNMENTS, MEMBERS
+from .reading import GAPS, MAINTENANCE, POSITIONS, UNDECODABLE, UNDECODABLE_COUNTS
+from .standing import CONNECTORS_AND_TASKS, GROUP_PROGRESS, GROUPS, OTHER_GROUPS
 
 SUITES: tuple[Suite, ...] = (
     GENERATIONS, MEMBERS, ASSIGNMENTS, BURSTS, INCIDENTS, INCIDENT_PARTS, OUTBOX, OUTBOX_SENT,

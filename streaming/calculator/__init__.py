@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rebalance_monitor.streaming.calculator import broker as broker
-from rebalance_monitor.streaming.calculator import connect as connect
-from rebalance_monitor.streaming.calculator import consumer as consumer
-from rebalance_monitor.streaming.calculator import streams_assign as streams_assign
-from rebalance_monitor.streaming.calculator import streams_full as streams_full
-from rebalance_monitor.streaming.calculator import streams_validate as streams_validate
-from rebalance_monitor.streaming.calculator.own_assignors import OwnAssignors as OwnAssignors
+from . import broker as broker
+from . import connect as connect
+from . import consumer as consumer
+from . import streams_assign as streams_assign
+from . import streams_full as streams_full
+from . import streams_validate as streams_validate
+from .own_assignors import OwnAssignors as OwnAssignors
 
 Solve = Callable[[dict[str, Any]], dict[str, Any]]
 SolveWith = Callable[[dict[str, Any], OwnAssignors], dict[str, Any]]

@@ -22,8 +22,8 @@ from rebalance_monitor.assignors.java_table import copied_set
 from rebalance_monitor.schemas.connect_protocol import decode_assignment, decode_worker_state
 from rebalance_monitor.schemas.errors import SchemaError
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
-from rebalance_monitor.streaming.calculator import connect_bytes
 from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
+from . import connect_bytes
 
 _EAGER = "default"
 

@@ -36,8 +36,8 @@ from rebalance_monitor.assignors.streams.tasks import (
     sorted_tasks,
     task_of,
 )
-from rebalance_monitor.streaming.calculator.own_assignors import OwnAssignors, none
 from rebalance_monitor.streaming.core.streams.plug_ins import PlugInRun
+from .own_assignors import OwnAssignors, none
 
 ASSIGNORS: Mapping[str, BuiltIn] = {
     "ha": BuiltIn.HIGH_AVAILABILITY,

@@ -22,9 +22,9 @@ from rebalance_monitor.assignors.streams.topology_text import DescribedSubtopolo
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
-from rebalance_monitor.streaming.calculator.own_assignors import OwnAssignors, none
-from rebalance_monitor.streaming.calculator.streams_assign import configs_of
-from rebalance_monitor.streaming.calculator.streams_bytes import assignment_bytes, assignment_json
+from .own_assignors import OwnAssignors, none
+from .streams_assign import configs_of
+from .streams_bytes import assignment_bytes, assignment_json
 
 _OPTIMIZED = frozenset({"all", "reuse.ktable.source.topics"})
 

@@ -26,7 +26,7 @@ from rebalance_monitor.assignors.streams.task_assignment_utils import (
     validate_task_assignment,
 )
 from rebalance_monitor.assignors.streams.tasks import HashOrders, task_of
-from rebalance_monitor.streaming.calculator.streams_assign import application_of, assignments_json, plug_in_state
+from .streams_assign import application_of, assignments_json, plug_in_state
 
 
 def solve(case: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ monitor itself. One code has one title; a title is shared where several laws loo
 (`duplicate_active`, `imbalance`).
 """
 
-from rebalance_monitor.streaming.core.lifecycles import REGISTRY
+from .lifecycles import REGISTRY
 
 CATALOGUE = REGISTRY.catalogue
 RULES = CATALOGUE.rules

@@ -1,6 +1,6 @@
 """Metrics of Connect clusters: who holds how much after the latest generation, what waits, and until when."""
 
-from rebalance_monitor.streaming.core.metric import Metric
+from .metric import Metric
 
 UNASSIGNED_TASKS = Metric(
     name="rebalance_monitor_connect_unassigned_tasks",

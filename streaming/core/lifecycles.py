@@ -7,14 +7,14 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNN
 from rebalance_monitor.streaming.core.connect.rules.sinks import consumed_twice
 from rebalance_monitor.streaming.core.consumer.laws import ConsumerLaw
 from rebalance_monitor.streaming.core.consumer.lifecycle import ConsumerLifecycle
-from rebalance_monitor.streaming.core.fold import fold, isolation, routing
 from rebalance_monitor.streaming.core.fold.registry import Registry
-from rebalance_monitor.streaming.core.reading import decoding
 from rebalance_monitor.streaming.core.streams.lifecycle import StreamsLifecycle
 from rebalance_monitor.streaming.core.streams.plug_ins import NO_PLUG_INS, PlugIns
-from rebalance_monitor.streaming.core.targets import kinds
 from rebalance_monitor.streaming.core.targets.counted import CountedLifecycle
 from rebalance_monitor.streaming.core.targets.lifecycle import TargetsLifecycle
+from .fold import fold, isolation, routing
+from .reading import decoding
+from .targets import kinds
 
 
 def registry(plug_ins: PlugIns = NO_PLUG_INS) -> Registry:

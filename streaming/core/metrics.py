@@ -10,10 +10,10 @@ of their own is bounded by the configuration.
 
 import re
 
-from rebalance_monitor.streaming.core.connect_metrics import CONNECT_METRICS
-from rebalance_monitor.streaming.core.metric import CLUSTER, LABEL_NAME, PREFIX, Metric
-from rebalance_monitor.streaming.core.polling_metrics import GROUPS_UNSEEN, LAST_POLL, POLL_REQUESTS
-from rebalance_monitor.streaming.core.streams_metrics import STREAMS_METRICS
+from .connect_metrics import CONNECT_METRICS
+from .metric import CLUSTER, LABEL_NAME, PREFIX, Metric
+from .polling_metrics import GROUPS_UNSEEN, LAST_POLL, POLL_REQUESTS
+from .streams_metrics import STREAMS_METRICS
 
 __all__ = ["CLUSTER", "LABEL_NAME", "METRICS", "OF_MONITOR", "PREFIX", "Metric", "label_problem"]
 _FAST_TO_SLOW_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)

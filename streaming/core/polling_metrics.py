@@ -1,6 +1,6 @@
 """Metrics of the pollers: what brokers are asked beside the topics that are read."""
 
-from rebalance_monitor.streaming.core.metric import Metric
+from .metric import Metric
 
 POLL_REQUESTS = Metric(
     name="rebalance_monitor_poll_requests_total",

@@ -11,9 +11,7 @@ from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps, Witnesses, lives_of
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.incidents import grouping
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
-from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record, fold_group, route
 from rebalance_monitor.streaming.core.model.printed import OffsetCommit, Summary
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.records import PASSED_OVER, OtherGroup, Row, Tick
@@ -30,10 +28,12 @@ from rebalance_monitor.streaming.core.model.results import (
     UndecodableRecord,
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.reading import holes
 from rebalance_monitor.streaming.core.reading.commits import decode_commit
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 from rebalance_monitor.streaming.core.reading.other_groups import OtherGroups
+from .incidents import grouping
+from .lifecycles import REGISTRY, decode_offsets_record, fold_group, route
+from .reading import holes
 
 OFFSETS_TOPIC = "__consumer_offsets"
 NO_DIGESTS = b""

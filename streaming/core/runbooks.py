@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
 from rebalance_monitor.streaming.core.incidents.damping import alert_severity
@@ -15,6 +14,7 @@ from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Part
 from rebalance_monitor.streaming.core.model.settings import PUBLIC_URL, ClusterSettings
+from .catalogue import CATALOGUE
 
 _T = TypeVar("_T")
 VARIABLES = {

@@ -14,10 +14,10 @@ from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombst
 from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
 from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
-from rebalance_monitor.streaming.core.connect import topics as connect_topics
 from rebalance_monitor.streaming.core.connect.observed import STATIC
 from rebalance_monitor.streaming.core.reading.decoding import CLASSIC, SAMPLE_BYTES
 from rebalance_monitor.streaming.core.reading.shown import ShownObject, payload_shown
+from .connect import topics as connect_topics
 
 RECORDS: Mapping[str, str] = {
     "offsets": "a record of __consumer_offsets",

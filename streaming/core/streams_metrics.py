@@ -1,6 +1,6 @@
 """Metrics of Streams groups: who runs and copies how much after the latest generation, and how far its moves are."""
 
-from rebalance_monitor.streaming.core.metric import Metric
+from .metric import Metric
 
 TASKS = Metric(
     name="rebalance_monitor_streams_tasks",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from rebalance_monitor.streaming.core.fold.topics import DecodeRecord
 from rebalance_monitor.streaming.core.model.records import Row, Undecodable
 from rebalance_monitor.streaming.core.reading.decoding import Glance, counted_key, glance, group_of_key
-from rebalance_monitor.streaming.guarding.traces import fingerprint_of
+from .traces import fingerprint_of
 
 LARGEST_BYTES = 64 * 1024 * 1024
 """Of a value that is opened; Kafka's default for a whole batch is 1 MiB. Opened, it takes several times its size."""

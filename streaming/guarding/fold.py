@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row,
 from rebalance_monitor.streaming.core.model.results import Result, Source
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import FoldError, KeptState
-from rebalance_monitor.streaming.guarding.traces import error_of
+from .traces import error_of
 
 FIXED_BYTES = 500
 """About what a row costs beside its members' bytes."""

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rebalance_monitor.streaming.core.model.published import as_object
-from rebalance_monitor.streaming.core.model.results import (
-    Aftermath,
-    Generation,
-    GroupProgress,
-    Part,
-    Result,
-)
+from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, GroupProgress, Part, Result
 from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks
 from rebalance_monitor.streaming.store.loads import Load, loads_of
 from rebalance_monitor.streaming.store.stored import LastGeneration

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Sequence
 
 from rebalance_monitor.streaming.core.model.results import Incident
-from rebalance_monitor.streaming.notify.alerts import AlertObject, AlertStyle, alert, notification
-from rebalance_monitor.streaming.notify.delivery import Delivery, DeliveryCounts, now_ms
-from rebalance_monitor.streaming.notify.http_sender import HttpSender
 from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.outbox import Notification, firing
+from .alerts import AlertObject, AlertStyle, alert, notification
+from .delivery import Delivery, DeliveryCounts, now_ms
+from .http_sender import HttpSender
 
 RESENT_AT_ONCE = 50
 

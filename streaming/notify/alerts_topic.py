@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from rebalance_monitor.streaming.core.runbooks import Addresses
-from rebalance_monitor.streaming.notify.delivery import NeverAccepted, NotAccepted
-from rebalance_monitor.streaming.notify.webhook import message
 from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.outbox import Notification
+from .delivery import NeverAccepted, NotAccepted
+from .webhook import message
 
 SEND_WITHIN_S = 20.0
 _SILENT = logging.getLogger("rebalance_monitor.librdkafka")

@@ -9,8 +9,8 @@ from typing import Literal, Protocol
 
 import httpx
 
-from rebalance_monitor.streaming.notify.http_sender import NoAnswer, ask, http_client
 from rebalance_monitor.streaming.supervision import Answerable, Supervised
+from .http_sender import NoAnswer, ask, http_client
 
 log = logging.getLogger("rebalance_monitor.heartbeat")
 

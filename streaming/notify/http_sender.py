@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx
 
-from rebalance_monitor.streaming.notify.delivery import NeverAccepted, NotAccepted
+from .delivery import NeverAccepted, NotAccepted
 
 # The receiver will never take this content; everything else may be its trouble of the moment.
 NEVER = frozenset({400, 413, 422})

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from rebalance_monitor.streaming.core.runbooks import Addresses, headline, next_step
-from rebalance_monitor.streaming.notify.alerts import group_url
-from rebalance_monitor.streaming.notify.http_sender import HttpSender
 from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.outbox import Notification
+from .alerts import group_url
+from .http_sender import HttpSender
 
 
 def message(waiting: Notification, addresses: Addresses) -> dict[str, Any]:

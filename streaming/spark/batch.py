@@ -30,12 +30,12 @@ from rebalance_monitor.streaming.core.ports import (
     StoredState,
 )
 from rebalance_monitor.streaming.metrics.batch_view import BatchView, together
-from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders, fold_bundle
-from rebalance_monitor.streaming.spark.channel import Control
-from rebalance_monitor.streaming.spark.folding import FoldMany, fold_here
-from rebalance_monitor.streaming.spark.learning import NOBODY_ASKS, Askers, Learning
-from rebalance_monitor.streaming.spark.rows import Batch, read_batch
-from rebalance_monitor.streaming.spark.settling import AT_ONCE_MS, MOST_SETTLED, MOST_WOKEN, Turns
+from .bundle import FoldedBundle, Orders, fold_bundle
+from .channel import Control
+from .folding import FoldMany, fold_here
+from .learning import NOBODY_ASKS, Askers, Learning
+from .rows import Batch, read_batch
+from .settling import AT_ONCE_MS, MOST_SETTLED, MOST_WOKEN, Turns
 
 Counted = TypeVar("Counted")
 

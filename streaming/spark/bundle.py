@@ -40,11 +40,11 @@ from rebalance_monitor.streaming.core.ports import (
 from rebalance_monitor.streaming.guarding.decoding import counted
 from rebalance_monitor.streaming.guarding.fold import configs_first
 from rebalance_monitor.streaming.metrics.batch_view import BatchView, view_of
-from rebalance_monitor.streaming.spark import unread
-from rebalance_monitor.streaming.spark.folding import Folded, FoldMany
-from rebalance_monitor.streaming.spark.group_states import StoredGroups
-from rebalance_monitor.streaming.spark.rows import Batch, RawRow, Reached
-from rebalance_monitor.streaming.spark.settling import Settling
+from . import unread
+from .folding import Folded, FoldMany
+from .group_states import StoredGroups
+from .rows import Batch, RawRow, Reached
+from .settling import Settling
 
 log = logging.getLogger("rebalance_monitor.job")
 

@@ -4,9 +4,9 @@ import logging
 from collections.abc import Callable, Mapping
 
 from rebalance_monitor.streaming.config.clusters import ClusterSection
-from rebalance_monitor.streaming.spark.ends import AccessRefused, ClientRefused, ClusterError, KafkaView
-from rebalance_monitor.streaming.spark.failures import CannotRun
-from rebalance_monitor.streaming.spark.stopping import Stop
+from .ends import AccessRefused, ClientRefused, ClusterError, KafkaView
+from .failures import CannotRun
+from .stopping import Stop
 
 log = logging.getLogger("rebalance_monitor.job")
 

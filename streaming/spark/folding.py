@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, OtherGroup, Row, Tick, Undecodable
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.guarding.fold import FoldGroup, fold_isolated, spans
-from rebalance_monitor.streaming.spark.rows import RawRow
+from .rows import RawRow
 
 
 class Task(NamedTuple):

@@ -9,8 +9,8 @@ from rebalance_monitor.streaming.core.fold.parts import begun_anew
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import GroupKey, Store, StoredState
-from rebalance_monitor.streaming.spark.folding import Task
-from rebalance_monitor.streaming.spark.rows import RawRow
+from .folding import Task
+from .rows import RawRow
 
 log = logging.getLogger("rebalance_monitor.job")
 

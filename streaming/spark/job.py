@@ -22,22 +22,22 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.pollers import Pollers, polled
-from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport, kind_names
-from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders
-from rebalance_monitor.streaming.spark.channel import Channel, ReaderStatus
-from rebalance_monitor.streaming.spark.failures import BatchFailed, CannotRun, first_line, no_room
-from rebalance_monitor.streaming.spark.first_answer import FIRST_PAUSE_S, LONGEST_PAUSE_S, cluster_id
-from rebalance_monitor.streaming.spark.folding import FoldHere
-from rebalance_monitor.streaming.spark.java import NoJava
-from rebalance_monitor.streaming.spark.learning import Askers
-from rebalance_monitor.streaming.spark.observing import KnownEnds, Observer
-from rebalance_monitor.streaming.spark.offsets import COORDINATORS_LOG
-from rebalance_monitor.streaming.spark.scratch import full, scratch_folder
-from rebalance_monitor.streaming.spark.session import jvm_ended, stop_session
-from rebalance_monitor.streaming.spark.source import FORMAT, KafkaSource, SourceOptions
-from rebalance_monitor.streaming.spark.stopping import Stop, end_at_once, start_session_aside
-from rebalance_monitor.streaming.spark.tasks import OpenStore, SparkTasks
-from rebalance_monitor.streaming.spark.watchdog import READER, TASK, Hangs, Watchdog
+from .batch import BatchFunction, BatchReport, kind_names
+from .bundle import FoldedBundle, Orders
+from .channel import Channel, ReaderStatus
+from .failures import BatchFailed, CannotRun, first_line, no_room
+from .first_answer import FIRST_PAUSE_S, LONGEST_PAUSE_S, cluster_id
+from .folding import FoldHere
+from .java import NoJava
+from .learning import Askers
+from .observing import KnownEnds, Observer
+from .offsets import COORDINATORS_LOG
+from .scratch import full, scratch_folder
+from .session import jvm_ended, stop_session
+from .source import FORMAT, KafkaSource, SourceOptions
+from .stopping import Stop, end_at_once, start_session_aside
+from .tasks import OpenStore, SparkTasks
+from .watchdog import READER, TASK, Hangs, Watchdog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.spark.offsets import Offset, Sample
+from .offsets import Offset, Sample
 
 MARKS = 20
 """Samples that are kept within the longest allowed lag; one every twentieth of it is close enough."""

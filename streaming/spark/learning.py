@@ -26,8 +26,8 @@ from rebalance_monitor.streaming.core.model.results import Result
 from rebalance_monitor.streaming.core.ports import Store, StoredState
 from rebalance_monitor.streaming.core.reading.snapshots import SnapshotPoll
 from rebalance_monitor.streaming.polling.seen_groups import SeenGroups
-from rebalance_monitor.streaming.spark.rows import RawRow, polled_row
-from rebalance_monitor.streaming.spark.watching import Watching
+from .rows import RawRow, polled_row
+from .watching import Watching
 
 SAMPLED_AFTER_MS = 500
 """A sample is there so long after it was wanted, where brokers are well."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from rebalance_monitor.streaming.polling.states import Watched
-from rebalance_monitor.streaming.spark.batch import BatchReport
-from rebalance_monitor.streaming.spark.channel import ReaderStatus
+from .batch import BatchReport
+from .channel import ReaderStatus
 
 
 class Observer(Watched, Protocol):

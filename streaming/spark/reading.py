@@ -18,8 +18,8 @@ from rebalance_monitor.streaming.core.model.records import Gap, Row
 from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 from rebalance_monitor.streaming.guarding.decoding import decoded, glanced
-from rebalance_monitor.streaming.spark.offsets import COORDINATORS_LOG, Span
-from rebalance_monitor.streaming.spark.rows import Line, Reached, RecordAt, position_line, record_line, row_line
+from .offsets import COORDINATORS_LOG, Span
+from .rows import Line, Reached, RecordAt, position_line, record_line, row_line
 
 # One at a time while little is left: `consume` would wait for its count or the whole time-out.
 POLL_BELOW_RECORDS = 500

@@ -14,16 +14,9 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
-from rebalance_monitor.streaming.spark.ends import (
-    LASTING,
-    NO_SUCH_TOPIC,
-    ClusterError,
-    ClusterView,
-    FoundTopics,
-    NamedPartition,
-)
-from rebalance_monitor.streaming.spark.offsets import COORDINATORS_LOG, Bounds, Offset, Sample, SourcePartition
 from rebalance_monitor.streaming.supervision import Supervised
+from .ends import LASTING, NO_SUCH_TOPIC, ClusterError, ClusterView, FoundTopics, NamedPartition
+from .offsets import COORDINATORS_LOG, Bounds, Offset, Sample, SourcePartition
 
 METADATA_EVERY_S = 5.0
 SHORTEST_PAUSE_S = 0.02

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rebalance_monitor.streaming.spark.failures import no_room
+from .failures import no_room
 
 PREFIX = "rebalance-monitor-"
 OWNER = "owner.lock"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rebalance_monitor.streaming.config.sections import SparkSection
-from rebalance_monitor.streaming.spark.java import java_home
-from rebalance_monitor.streaming.spark.saying import said_elsewhere
+from .java import java_home
+from .saying import said_elsewhere
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

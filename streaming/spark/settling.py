@@ -19,8 +19,8 @@ from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.spark.folding import FoldMany
-from rebalance_monitor.streaming.spark.group_states import StoredGroups
+from .folding import FoldMany
+from .group_states import StoredGroups
 
 MOST_SETTLED = 20_000
 MOST_WOKEN = 2_000

@@ -15,19 +15,14 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxBytes,
-    SupportsTriggerAvailableNow,
-)
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
 from rebalance_monitor.streaming.core.model.records import Tick
-from rebalance_monitor.streaming.spark import stacks
-from rebalance_monitor.streaming.spark.channel import Channel, Control, ReaderStatus
-from rebalance_monitor.streaming.spark.ends import KafkaView
-from rebalance_monitor.streaming.spark.lag import Lag
-from rebalance_monitor.streaming.spark.offsets import (
+from . import stacks
+from .channel import Channel, Control, ReaderStatus
+from .ends import KafkaView
+from .lag import Lag
+from .offsets import (
     COORDINATORS_LOG,
     Bounds,
     BundleOf,
@@ -41,11 +36,11 @@ from rebalance_monitor.streaming.spark.offsets import (
     spans,
     with_homes,
 )
-from rebalance_monitor.streaming.spark.reading import Reading, gone_spans, read_spans
-from rebalance_monitor.streaming.spark.rows import SPARK_SCHEMA, arrow_batches, groups_line, tick_line
-from rebalance_monitor.streaming.spark.sampling import Sampler
-from rebalance_monitor.streaming.spark.saying import say_on_stderr
-from rebalance_monitor.streaming.spark.watchdog import READER, TASK
+from .reading import Reading, gone_spans, read_spans
+from .rows import SPARK_SCHEMA, arrow_batches, groups_line, tick_line
+from .sampling import Sampler
+from .saying import say_on_stderr
+from .watchdog import READER, TASK
 
 FORMAT = "rebalance_monitor_kafka"
 # A record of an unknown topic is taken for this large until the first batch has measured it.

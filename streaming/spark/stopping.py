@@ -14,7 +14,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from rebalance_monitor.streaming.config.sections import SparkSection
-from rebalance_monitor.streaming.spark.session import jvm_started, kill_jvm, start_session
+from .session import jvm_started, kill_jvm, start_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

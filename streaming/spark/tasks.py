@@ -19,12 +19,12 @@ import pyarrow as pa
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.ports import Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
-from rebalance_monitor.streaming.spark import stacks
-from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders, fold_bundle
-from rebalance_monitor.streaming.spark.failures import BundleFailed, first_line
-from rebalance_monitor.streaming.spark.folding import FoldHere
-from rebalance_monitor.streaming.spark.rows import SCHEMA, read_batch
-from rebalance_monitor.streaming.spark.watchdog import TASK, folding
+from . import stacks
+from .bundle import FoldedBundle, Orders, fold_bundle
+from .failures import BundleFailed, first_line
+from .folding import FoldHere
+from .rows import SCHEMA, read_batch
+from .watchdog import TASK, folding
 
 if TYPE_CHECKING:
     from pyspark import Broadcast

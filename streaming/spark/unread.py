@@ -17,7 +17,7 @@ from itertools import pairwise
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Tick
 from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.core.reading.holes import are_of_records, is_torn, skips, tells_a_target
-from rebalance_monitor.streaming.spark.rows import Batch, RawRow
+from .rows import Batch, RawRow
 
 FRESH_MS = 30_000
 """What was written so short a time ago is in the segment that is written to."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rebalance_monitor.streaming.spark import stacks
+from . import stacks
 
 SILENT_S = 30.0  # longer than all requests of one sample may take together
 FIRST_WORD_S = 120.0  # Python and its packages start on a machine that starts Java as well

@@ -22,10 +22,10 @@ from rebalance_monitor.streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-from rebalance_monitor.streaming.store.labels import incident_labels
-from rebalance_monitor.streaming.store.stored import incident_of
-from rebalance_monitor.streaming.store.tables import TableRow, row
-from rebalance_monitor.streaming.store.text import json_text, name
+from .labels import incident_labels
+from .stored import incident_of
+from .tables import TableRow, row
+from .text import json_text, name
 
 TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
 

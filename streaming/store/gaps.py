@@ -11,9 +11,9 @@ from typing import Protocol
 
 from psycopg.errors import UndefinedColumn, UndefinedTable
 
-from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable, NotSetUp
-from rebalance_monitor.streaming.store.text import clean
 from rebalance_monitor.streaming.supervision import Answerable, Supervised
+from .database import Connection, Database, DatabaseUnreachable, NotSetUp
+from .text import clean
 
 LOOK_EVERY_S = 2.0
 

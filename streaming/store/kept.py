@@ -6,8 +6,8 @@ from typing import Any
 from psycopg import Connection
 
 from rebalance_monitor.streaming.core.ports import KeptState
-from rebalance_monitor.streaming.store.tables import Table
-from rebalance_monitor.streaming.store.text import clean, name, original
+from .tables import Table
+from .text import clean, name, original
 
 OF_A_GROUP, OF_ALL = 3, 100
 

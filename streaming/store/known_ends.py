@@ -8,10 +8,10 @@ import threading
 from collections.abc import Mapping
 
 from rebalance_monitor.streaming.core.ports import Deposed
-from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
-from rebalance_monitor.streaming.store.text import json_text
-from rebalance_monitor.streaming.store.writer import check_epoch
 from rebalance_monitor.streaming.supervision import Answerable, Supervised
+from .database import Connection, Database, DatabaseUnreachable
+from .text import json_text
+from .writer import check_epoch
 
 PART = "known ends"
 KEEP_EVERY_S = 2.0

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from rebalance_monitor.streaming.store.tables import CHUNK
+from .tables import CHUNK
 
 _COMPLETE = """
 update rebalance_monitor.generations as old set document = old.document || given.patch

@@ -7,8 +7,8 @@ from psycopg import Connection
 
 from rebalance_monitor.streaming.core.incidents.notifying import Notifications, NotifiedIncident, also, notifications
 from rebalance_monitor.streaming.core.model.results import Incident
-from rebalance_monitor.streaming.store.stored import incident_of
-from rebalance_monitor.streaming.store.text import json_text, name
+from .stored import incident_of
+from .text import json_text, name
 
 NOTIFIED = (
     "i.led_by is null and not i.historic and (i.firing or exists"

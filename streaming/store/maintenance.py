@@ -13,8 +13,8 @@ from typing import Any
 from psycopg.errors import RaiseException, UndefinedTable
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, muting
-from rebalance_monitor.streaming.store.database import Connection, NotSetUp
-from rebalance_monitor.streaming.store.text import clean
+from .database import Connection, NotSetUp
+from .text import clean
 
 # A window given on the command line is seen by the job after this time at the latest, while it commits.
 LOOK_EVERY_MS = 1_000

@@ -14,13 +14,13 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
-from rebalance_monitor.streaming.store import tables
-from rebalance_monitor.streaming.store.contents import outbox_row
-from rebalance_monitor.streaming.store.database import Connection
-from rebalance_monitor.streaming.store.leaders import NOTIFIED
-from rebalance_monitor.streaming.store.maintenance import Windows
-from rebalance_monitor.streaming.store.outbox import CHANNEL
-from rebalance_monitor.streaming.store.stored import incident_of
+from . import tables
+from .contents import outbox_row
+from .database import Connection
+from .leaders import NOTIFIED
+from .maintenance import Windows
+from .outbox import CHANNEL
+from .stored import incident_of
 
 MUTED, UNMUTED = "muted", "unmuted"
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rebalance_monitor.streaming.core.model.results import Incident
-from rebalance_monitor.streaming.store.database import Connection
-from rebalance_monitor.streaming.store.leaders import NOTIFIED
-from rebalance_monitor.streaming.store.stored import incident_of
+from .database import Connection
+from .leaders import NOTIFIED
+from .stored import incident_of
 
 CHANNEL = "rebalance_monitor_outbox"
 AT_ONCE = 200

@@ -8,8 +8,8 @@ from psycopg import Connection
 from rebalance_monitor.streaming.core.incidents import grouping
 from rebalance_monitor.streaming.core.model.published import as_object, from_object
 from rebalance_monitor.streaming.core.model.results import Incident, Part
-from rebalance_monitor.streaming.store.stored import incident_of
-from rebalance_monitor.streaming.store.text import clean, json_text
+from .stored import incident_of
+from .text import clean, json_text
 
 _END = """
 update rebalance_monitor.incident_parts as old

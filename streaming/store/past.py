@@ -4,12 +4,12 @@ from rebalance_monitor.streaming.core.connect.member_bytes import connect_share_
 from rebalance_monitor.streaming.core.connect.statuses.facts import word_of
 from rebalance_monitor.streaming.core.model.results import Incident, Standing, Subject
 from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks
-from rebalance_monitor.streaming.store.database import Database
-from rebalance_monitor.streaming.store.gaps import TopicGaps, known
-from rebalance_monitor.streaming.store.leaders import NOTIFIED
-from rebalance_monitor.streaming.store.loads import Load, WorkerShares, loads
-from rebalance_monitor.streaming.store.stored import LastGeneration, incident_of
-from rebalance_monitor.streaming.store.text import restored
+from .database import Database
+from .gaps import TopicGaps, known
+from .leaders import NOTIFIED
+from .loads import Load, WorkerShares, loads
+from .stored import LastGeneration, incident_of
+from .text import restored
 
 _LOADS = """
 with latest as (

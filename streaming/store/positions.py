@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from rebalance_monitor.streaming.core.ports import AlreadyThere, OutOfStep, PartitionKey, Position, Range, already_there
-from rebalance_monitor.streaming.store.database import Connection
+from .database import Connection
 
 PartitionPlace = tuple[str, str, int]
 """Cluster id, topic id, partition."""

@@ -30,23 +30,23 @@ from rebalance_monitor.streaming.core.ports import (
     RefusedRow,
     StoredState,
 )
-from rebalance_monitor.streaming.store import last_words, parts, tables
-from rebalance_monitor.streaming.store.contents import Contents, contents, outbox_rows
-from rebalance_monitor.streaming.store.database import Connection, Database
-from rebalance_monitor.streaming.store.kept import KEPT_STATES, kept_rows, prune
-from rebalance_monitor.streaming.store.leaders import known_rows, notified_of, write_known
-from rebalance_monitor.streaming.store.maintenance import Windows
-from rebalance_monitor.streaming.store.migrations import known, migrate
-from rebalance_monitor.streaming.store.muted import Muting, before_transitions, mark
-from rebalance_monitor.streaming.store.outbox import CHANNEL, notified_before
-from rebalance_monitor.streaming.store.past import StoredPast
-from rebalance_monitor.streaming.store.positions import lock_positions, place_of, positions_of
-from rebalance_monitor.streaming.store.refused import REFUSED, Writing
-from rebalance_monitor.streaming.store.text import clean, name, original, restored
-from rebalance_monitor.streaming.store.topic_ids import TopicIds
-from rebalance_monitor.streaming.store.topic_samples import topic_samples, write_topics
-from rebalance_monitor.streaming.store.waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
-from rebalance_monitor.streaming.store.writer import check_epoch
+from . import last_words, parts, tables
+from .contents import Contents, contents, outbox_rows
+from .database import Connection, Database
+from .kept import KEPT_STATES, kept_rows, prune
+from .leaders import known_rows, notified_of, write_known
+from .maintenance import Windows
+from .migrations import known, migrate
+from .muted import Muting, before_transitions, mark
+from .outbox import CHANNEL, notified_before
+from .past import StoredPast
+from .positions import lock_positions, place_of, positions_of
+from .refused import REFUSED, Writing
+from .text import clean, name, original, restored
+from .topic_ids import TopicIds
+from .topic_samples import topic_samples, write_topics
+from .waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
+from .writer import check_epoch
 
 KEPT_UNDECODABLE = 100
 

@@ -12,7 +12,7 @@ import psycopg
 from psycopg import Connection, Cursor
 
 from rebalance_monitor.streaming.core.ports import RefusedRow
-from rebalance_monitor.streaming.store.tables import Table
+from .tables import Table
 
 TableRow = tuple[Any, ...]
 REFUSED = (psycopg.DataError, psycopg.IntegrityError, psycopg.errors.ProgramLimitExceeded, UnicodeError, OverflowError)

@@ -12,7 +12,7 @@ from psycopg import Connection, Cursor
 
 from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.model.published import Object
-from rebalance_monitor.streaming.store.text import fitting, json_text, name
+from .text import fitting, json_text, name
 
 TableRow = tuple[Any, ...]
 

@@ -5,8 +5,8 @@ from typing import Any
 from psycopg import Connection
 
 from rebalance_monitor.streaming.core.cluster.stored import StoredTopics
-from rebalance_monitor.streaming.store.tables import Table
-from rebalance_monitor.streaming.store.text import clean
+from .tables import Table
+from .text import clean
 
 TOPIC_SAMPLES = Table(
     "topic_samples",

@@ -5,7 +5,7 @@ from typing import Any
 
 from psycopg import Connection
 
-from rebalance_monitor.streaming.store.tables import Table
+from .tables import Table
 
 WAITING_ROWS = Table(
     "waiting_rows",

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rebalance_monitor.streaming.core.ports import Deposed
-from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
+from .database import Connection, Database, DatabaseUnreachable
 
 
 class TurnTaken(Exception):

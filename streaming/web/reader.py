@@ -12,16 +12,7 @@ from typing import Any, LiteralString, Protocol
 import psycopg
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
-from .rows import (
-    Document,
-    DocumentRow,
-    GapRow,
-    GenerationRow,
-    GroupName,
-    GroupRow,
-    IncidentRow,
-    ListPage,
-)
+from .rows import Document, DocumentRow, GapRow, GenerationRow, GroupName, GroupRow, IncidentRow, ListPage
 
 WAIT_S = 3.0
 

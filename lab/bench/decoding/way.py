@@ -12,15 +12,7 @@ from time import process_time
 import pyarrow as pa
 
 from rebalance_monitor.streaming.core.reading.decoding import glance
-from rebalance_monitor.streaming.spark.rows import (
-    SCHEMA,
-    Batch,
-    Line,
-    RecordAt,
-    arrow_batches,
-    read_batch,
-    record_line,
-)
+from rebalance_monitor.streaming.spark.rows import SCHEMA, Batch, Line, RecordAt, arrow_batches, read_batch, record_line
 
 TOPIC = "__consumer_offsets"
 STEPS = ("hand on", "carry", "decode")

@@ -12,13 +12,7 @@ from typing import Any
 
 from lab.bench.assigning.rounds import JAVA
 from lab.bench.generations.connect import ConnectGroup
-from lab.bench.generations.consumers import (
-    ConsumerGroup,
-    CooperativeGroup,
-    RangeGroup,
-    RoundRobinGroup,
-    StickyGroup,
-)
+from lab.bench.generations.consumers import ConsumerGroup, CooperativeGroup, RangeGroup, RoundRobinGroup, StickyGroup
 from lab.bench.generations.played import Place, PlayedGroup, Rules, Size
 from lab.bench.generations.streams import StreamsApplication
 from lab.bench.generations.targets import TargetGroup

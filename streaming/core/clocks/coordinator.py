@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS, SKEW_MS, SLACK_MS, ClockSpan, at_least, confirmed
-from rebalance_monitor.streaming.core.clocks.span import FOREVER_MS as FOREVER_MS
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, Waiting
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
+from .span import FARTHEST_MS, SKEW_MS, SLACK_MS, ClockSpan, at_least, confirmed
+from .span import FOREVER_MS as FOREVER_MS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.subjects import LastRecord, Source
+from .span import SKEW_MS
 
 STRIDE_MS = 1_000
 """How finely the way of a partition's clock is kept: its commits may be many."""

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rebalance_monitor.streaming.core.cluster.end_offsets import EndSample, before_of
-from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
+from .end_offsets import EndSample, before_of
+from .topics import TopicHistory
 
 CHANGELOG_SUFFIX = "-changelog"
 """How Kafka Streams ends the names of changelogs."""

@@ -7,11 +7,11 @@ batch that is repeated from the store knows what was known before.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.core.cluster.changelogs import EndsOfGroups
-from rebalance_monitor.streaming.core.cluster.group_states import NEVER_POLLED, GroupStates
-from rebalance_monitor.streaming.core.cluster.progress import NO_PROGRESS_KNOWN, ProgressOfGroups
-from rebalance_monitor.streaming.core.cluster.shown_groups import NOTHING_SHOWN, ShownGroups
-from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory, TopicMetadata, history_of
+from .changelogs import EndsOfGroups
+from .group_states import NEVER_POLLED, GroupStates
+from .progress import NO_PROGRESS_KNOWN, ProgressOfGroups
+from .shown_groups import NOTHING_SHOWN, ShownGroups
+from .topics import NO_SAMPLES, TopicHistory, TopicMetadata, history_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ transaction. A transaction that stays open stops the end offset, so no member is
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
+from .changelogs import ChangelogEnds
 
 RECENT_SAMPLES = 3
 """A partition that has moved within so many samples advances: by default a sink connector commits once in a minute."""

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_monitor.streaming.core.cluster.end_offsets import EndSample
-from rebalance_monitor.streaming.core.cluster.topics import ContentChange, Replicas, TopicHistory
+from .end_offsets import EndSample
+from .topics import ContentChange, Replicas, TopicHistory
 
 CLUSTER = ""
 """The name of the row of the racks and of the last sample; no topic is called so."""

@@ -18,13 +18,7 @@ from itertools import chain
 from typing import Generic, TypeAlias, TypeVar
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.cluster.end_offsets import (
-    MOST_END_SAMPLES,
-    EndOffsets,
-    EndSample,
-    EndSamples,
-    with_ends,
-)
+from .end_offsets import MOST_END_SAMPLES, EndOffsets, EndSample, EndSamples, with_ends
 
 T = TypeVar("T")
 

@@ -17,10 +17,10 @@ from rebalance_monitor.schemas.connect_topics import (
     TasksCommitted,
     TaskStaged,
 )
-from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
-from rebalance_monitor.streaming.core.connect.observed import Observed
 from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Source, Subject
+from .config_history import ConfigHistory
+from .observed import Observed
 
 LEFT, LOST, GONE = "worker_left", "worker_lost", "worker_gone"
 """A worker that is in no record any more asked to leave; was removed; or nobody can tell."""

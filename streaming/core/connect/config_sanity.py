@@ -25,14 +25,7 @@ from rebalance_monitor.schemas.connect_topics import (
     TaskStaged,
 )
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.config_history import (
-    MAX_TASKS,
-    MAX_UNREAD,
-    ConfigEntry,
-    ConfigHistory,
-    ConfigState,
-    apply,
-)
+from .config_history import MAX_TASKS, MAX_UNREAD, ConfigEntry, ConfigHistory, ConfigState, apply
 
 MAX_DOUBTED = 64
 _ODD = frozenset({NOT_JSON, "connector_ignored"})

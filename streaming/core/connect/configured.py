@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, ConfigState
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_connector, of_jobs
 from rebalance_monitor.streaming.core.model.derived import derived
+from .config_history import ConfigHistory, ConfigState
+from .observed import ConnectorOrTask, Observed, job_connector, of_jobs
 
 
 def configured_at(history: ConfigHistory, observed: Observed) -> frozenset[ConnectorOrTask] | None:

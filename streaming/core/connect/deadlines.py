@@ -6,14 +6,14 @@ Each timer carries its own due time; the fold asks for the earliest and fires it
 from collections.abc import Iterator
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect import unassigned, workers_gone
 from rebalance_monitor.streaming.core.connect.rules.remembering import DueFinding, deadlines
-from rebalance_monitor.streaming.core.connect.state import ConnectState
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity
+from . import unassigned, workers_gone
+from .state import ConnectState
 
 
 def due_ms(view: GroupView, state: ConnectState) -> int | None:

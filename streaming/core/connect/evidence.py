@@ -8,10 +8,6 @@ the leader reads another topic             not_judged: foreign worker
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
-from rebalance_monitor.streaming.core.connect import config_sanity, foreign_workers
-from rebalance_monitor.streaming.core.connect.observed import Observed
-from rebalance_monitor.streaming.core.connect.state import ConnectState
-from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope
@@ -19,6 +15,10 @@ from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from . import config_sanity, foreign_workers
+from .observed import Observed
+from .state import ConnectState
+from .topics import connect_settings
 
 CONNECT = "connect"
 WRITTEN_AGAIN = Reason(ReasonKind.WRITTEN_AGAIN, "the same generation was written again")

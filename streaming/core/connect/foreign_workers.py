@@ -15,14 +15,14 @@ A process keeps its member id for as long as it reads one topic, so leaders are 
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.connect_protocol import WorkerState
-from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
-from rebalance_monitor.streaming.core.connect.configured import configured_at
-from rebalance_monitor.streaming.core.connect.observed import Observed, job_connector, worker_of
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
+from .config_history import ConfigHistory
+from .configured import configured_at
+from .observed import Observed, job_connector, worker_of
 
 MAX_LEADERS = 64
 SHOWN = 5

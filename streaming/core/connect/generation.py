@@ -13,31 +13,13 @@ from functools import partial
 from rebalance_monitor.schemas.connect_protocol import WorkerState
 from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect import (
-    config_sanity,
-    evidence,
-    last_config_record,
-    moves,
-    unassigned,
-    verdict,
-    workers_gone,
-)
-from rebalance_monitor.streaming.core.connect.causes import connect_causes
-from rebalance_monitor.streaming.core.connect.configured import configured_at, hidden_of, unsure_at
-from rebalance_monitor.streaming.core.connect.intent import intent_of, remembered
-from rebalance_monitor.streaming.core.connect.leader import carry
 from rebalance_monitor.streaming.core.connect.leader.answers import answered_as
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
-from rebalance_monitor.streaming.core.connect.member_bytes import shares_of
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_name, observe, of_jobs
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.context import Scene
 from rebalance_monitor.streaming.core.connect.rules.examine import examine
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.connect.rules.remembering import remember
-from rebalance_monitor.streaming.core.connect.state import ConnectState
-from rebalance_monitor.streaming.core.connect.topics import connect_settings
-from rebalance_monitor.streaming.core.connect.verdict import Judgement
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of, diff_of, published_as, source_of
 from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
@@ -51,6 +33,16 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from rebalance_monitor.streaming.core.model.subjects import Subject
+from . import config_sanity, evidence, last_config_record, moves, unassigned, verdict, workers_gone
+from .causes import connect_causes
+from .configured import configured_at, hidden_of, unsure_at
+from .intent import intent_of, remembered
+from .leader import carry
+from .member_bytes import shares_of
+from .observed import ConnectorOrTask, Observed, job_name, observe, of_jobs
+from .state import ConnectState
+from .topics import connect_settings
+from .verdict import Judgement
 
 AfterRecord = tuple[ConnectState, list[Output]]
 

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.connect_protocol import WorkerState
-from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, Observed, job_name
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.settings import is_worker
+from .observed import STATIC, ConnectorOrTask, Observed, job_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

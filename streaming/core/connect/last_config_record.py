@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from functools import partial
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect import verdict
-from rebalance_monitor.streaming.core.connect.configured import unsure_at
 from rebalance_monitor.streaming.core.connect.leader.answers import answered_as
 from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.rules.context import Scene
@@ -23,6 +21,8 @@ from rebalance_monitor.streaming.core.connect.rules.memory import Withheld
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
 from rebalance_monitor.streaming.core.model.results import Severity
+from . import verdict
+from .configured import unsure_at
 
 MOST_WITHHELD = 64
 """Findings kept of one record."""

@@ -11,28 +11,12 @@ from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap, Passing
 from rebalance_monitor.streaming.core.clocks.span import FARTHEST_MS, SKEW_MS
-from rebalance_monitor.streaming.core.connect import (
-    config_sanity,
-    deadlines,
-    evidence,
-    foreign_workers,
-    generation,
-    passed_time,
-    topics,
-    workers_gone,
-)
-from rebalance_monitor.streaming.core.connect.config_history import ConfigEntry, ConfigHistory
-from rebalance_monitor.streaming.core.connect.member_bytes import CONNECT_MEMBERS, shares_of
-from rebalance_monitor.streaming.core.connect.rules import RULES
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory, without_offsets
-from rebalance_monitor.streaming.core.connect.state import ConnectState
-from rebalance_monitor.streaming.core.connect.statuses import ordering, polled
 from rebalance_monitor.streaming.core.connect.statuses.facts import Sighting
 from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
 from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep, step_of
 from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
-from rebalance_monitor.streaming.core.connect.topics import ConfigChange, StatusChange, unreadable_config
 from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Doubting, Followed, RunsBehind, TopicReader
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView, Lifecycle, Session
 from rebalance_monitor.streaming.core.fold.parts import part_of
@@ -51,6 +35,13 @@ from rebalance_monitor.streaming.core.model.results import Generation, Source
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
+from . import config_sanity, deadlines, evidence, foreign_workers, generation, passed_time, topics, workers_gone
+from .config_history import ConfigEntry, ConfigHistory
+from .member_bytes import CONNECT_MEMBERS, shares_of
+from .rules import RULES
+from .state import ConnectState
+from .statuses import ordering, polled
+from .topics import ConfigChange, StatusChange, unreadable_config
 
 CONNECT = "connect"
 

@@ -10,12 +10,12 @@ from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
 from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas import connect_protocol
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState, encode_assignment
-from rebalance_monitor.streaming.core.connect.observed import STATIC, worker_of
 from rebalance_monitor.streaming.core.fold.published import MemberShares
 from rebalance_monitor.streaming.core.model.published import from_object
 from rebalance_monitor.streaming.core.model.records import MemberRow
 from rebalance_monitor.streaming.core.model.results import ConnectShare, Share
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
+from .observed import STATIC, worker_of
 
 
 def _leader(assignment: object) -> str | None:

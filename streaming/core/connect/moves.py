@@ -23,12 +23,12 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_key, of_jobs
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
 from rebalance_monitor.streaming.core.model.details import DelayWait, Move, OtherDelay, Returned
 from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.core.model.subjects import subject_of
+from .observed import ConnectorOrTask, Observed, job_key, of_jobs
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.coordinator import Passing
 from rebalance_monitor.streaming.core.clocks.span import FOREVER_MS, SKEW_MS, SLACK_MS, at_least, confirmed
-from rebalance_monitor.streaming.core.connect.observed import Observed
 from rebalance_monitor.streaming.core.connect.rules.across import DOWNGRADE_PATIENCE_MS
 from rebalance_monitor.streaming.core.connect.rules.memory import shifted
-from rebalance_monitor.streaming.core.connect.state import ConnectState, Emptied
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from .observed import Observed
+from .state import ConnectState, Emptied
 
 
 def rebased(state: ConnectState, passing: Passing) -> tuple[ConnectState, bool]:

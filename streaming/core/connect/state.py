@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory
-from rebalance_monitor.streaming.core.connect.foreign_workers import ConfigSides
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import Process
 from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenLeaders
-from rebalance_monitor.streaming.core.connect.moves import DelayWaits
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.connect.statuses.polled import PolledStatuses
 from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
 from rebalance_monitor.streaming.core.model.codec import KEPT
 from rebalance_monitor.streaming.core.model.results import Source
+from .config_history import ConfigHistory
+from .foreign_workers import ConfigSides
+from .moves import DelayWaits
+from .observed import ConnectorOrTask, Observed
 
 
 @dataclass(frozen=True, slots=True)

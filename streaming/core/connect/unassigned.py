@@ -14,14 +14,10 @@ declares others. No rebalance places it, so it waits for a worker to come; the t
 from collections.abc import Callable, Collection, Iterator
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.intent import declared_by
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import longest_delay_ms
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, job_key, job_name, subjects_of
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import UNASSIGNED_TOO_LONG
 from rebalance_monitor.streaming.core.connect.rules.memory import Window
 from rebalance_monitor.streaming.core.connect.rules.window import CLOCK_SLACK_MS
-from rebalance_monitor.streaming.core.connect.state import ConnectState
-from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.notice import Notice
@@ -30,6 +26,10 @@ from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Part, Severity, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
+from .intent import declared_by
+from .observed import ConnectorOrTask, Observed, job_key, job_name, subjects_of
+from .state import ConnectState
+from .topics import connect_settings
 
 WithoutHolder = tuple[Subject, ...]
 SHOWN = 3

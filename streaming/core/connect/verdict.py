@@ -15,9 +15,6 @@ from rebalance_monitor.assignors.connect import eager
 from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRound
 from rebalance_monitor.schemas.connect_protocol import WorkerState
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.configured import configured_at, hidden_at, jobs_of_counts
-from rebalance_monitor.streaming.core.connect.intent import declared_by
-from rebalance_monitor.streaming.core.connect.leader import hypotheses, unknown_memory
 from rebalance_monitor.streaming.core.connect.leader.answers import (
     difference,
     equal_bytes,
@@ -37,8 +34,14 @@ from rebalance_monitor.streaming.core.connect.leader.rounds import (
 )
 from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
 from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import freedom_of, reported_round
-from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask
-from rebalance_monitor.streaming.core.connect.reasons import (
+from rebalance_monitor.streaming.core.model.candidates import Candidate, Fitting, explanation, those
+from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
+from rebalance_monitor.streaming.core.model.results import ConnectShare, ExpectedShare, Grade, Verdict
+from .configured import configured_at, hidden_at, jobs_of_counts
+from .intent import declared_by
+from .leader import hypotheses, unknown_memory
+from .observed import EAGER, ConnectorOrTask
+from .reasons import (
     ARRAY_ORDER,
     CLOCKS_APART,
     COMPACTED,
@@ -55,9 +58,6 @@ from rebalance_monitor.streaming.core.connect.reasons import (
     other_answer,
     other_release,
 )
-from rebalance_monitor.streaming.core.model.candidates import Candidate, Fitting, explanation, those
-from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
-from rebalance_monitor.streaming.core.model.results import ConnectShare, ExpectedShare, Grade, Verdict
 
 __all__ = ["Case", "Judgement", "judge", "not_judged"]
 

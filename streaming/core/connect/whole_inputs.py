@@ -41,10 +41,10 @@ from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.others import OtherClocks, Trail
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, UNASSIGNED
-from rebalance_monitor.streaming.core.connect.topics import ConfigChange, StatusChange
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
+from .topics import ConfigChange, StatusChange
 
 LIVELY_MS = 300_000
 """A partition without a record for longer says nothing about when the input ended."""

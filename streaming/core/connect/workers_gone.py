@@ -15,11 +15,8 @@ Connectors that rest (target state PAUSED or STOPPED) or that were deleted need 
 from collections.abc import Iterator, Sequence, Set
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, apply
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import longest_delay_ms
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
-from rebalance_monitor.streaming.core.connect.state import ConnectState, Emptied
-from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.incidents import damping
@@ -29,6 +26,9 @@ from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartK
 from rebalance_monitor.streaming.core.model.messages import listed, utc
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Evidence, Part, Severity, Source, Subject
+from .config_history import ConfigHistory, apply
+from .state import ConnectState, Emptied
+from .topics import connect_settings
 
 SHOWN = 3
 """Connectors that the message names before it only counts them."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.assignors.consumer.model import ConsumerMember, ConsumerResult, TopicRacks
-from rebalance_monitor.streaming.core.consumer.assignors import KEEPING, Assignor
 from rebalance_monitor.streaming.core.model.derived import Latest
+from .assignors import KEEPING, Assignor
 
 MOST_GROUPS = 512
 """Of so many groups, by their first members, the last answer is remembered."""

@@ -22,11 +22,7 @@ from fnmatch import fnmatchcase
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
 from rebalance_monitor.schemas.outcomes import Decoded
-from rebalance_monitor.schemas.sticky_user_data import (
-    COOPERATIVE_STICKY,
-    GENERATION_BYTES,
-    decode_sticky_user_data,
-)
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, GENERATION_BYTES, decode_sticky_user_data
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
 from .subscriptions import ShortSubscription, short_members, subscription_of

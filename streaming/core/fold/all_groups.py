@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from rebalance_monitor.streaming.core.fold import lag, recurring, restless, stuck
-from rebalance_monitor.streaming.core.fold.intake import Intake
-from rebalance_monitor.streaming.core.fold.published import source_of
-from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
+from . import lag, recurring, restless, stuck
+from .intake import Intake
+from .published import source_of
+from .state import Envelope
 
 
 def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope) -> None:

@@ -15,11 +15,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.clocks.coordinator import Passing
-from rebalance_monitor.streaming.core.fold.lifecycle import Session
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import Gap, Row
 from rebalance_monitor.streaming.core.model.results import Source
+from .lifecycle import Session
 
 
 class TopicReader(ABC):

@@ -9,10 +9,10 @@ at the end of what was read nobody knows yet, and the tombstone waits for the ne
     KIP-848 records, then a classic generation                  converted, by records that are missing
 """
 
-from rebalance_monitor.streaming.core.fold.registry import Registry
-from rebalance_monitor.streaming.core.fold.state import Envelope
-from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Waiting
+from .registry import Registry
+from .state import Envelope
+from .waiting import WaitingRecords
 
 
 def ends(row: Row) -> bool:

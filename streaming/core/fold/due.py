@@ -1,10 +1,10 @@
 """When a group is to be folded again if no record of it comes, by the monitor's clock."""
 
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
-from rebalance_monitor.streaming.core.fold import conversion, recovery, sampling, timers
-from rebalance_monitor.streaming.core.fold.capabilities import Awaits, Doubting, Moments, RunsBehind
-from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.incidents.notice import Lane
+from . import conversion, recovery, sampling, timers
+from .capabilities import Awaits, Doubting, Moments, RunsBehind
+from .intake import Intake
 
 
 def folded_again_ms(fold: Intake, *, wants_waiting: bool) -> int | None:

@@ -20,32 +20,6 @@ from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.others import OtherClocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold import (
-    all_groups,
-    conversion,
-    due,
-    group_life,
-    recovery,
-    sampling,
-    timers,
-)
-from rebalance_monitor.streaming.core.fold.capabilities import (
-    Awaits,
-    Doubting,
-    Followed,
-    Moments,
-    RunsBehind,
-    Timed,
-    TopicReader,
-)
-from rebalance_monitor.streaming.core.fold.going_back import generation_went_back
-from rebalance_monitor.streaming.core.fold.intake import Intake
-from rebalance_monitor.streaming.core.fold.lifecycle import Session
-from rebalance_monitor.streaming.core.fold.published import body_of, published_as
-from rebalance_monitor.streaming.core.fold.registry import Registry
-from rebalance_monitor.streaming.core.fold.state import STATE_VERSION, Envelope, Saved, stored
-from rebalance_monitor.streaming.core.fold.timeouts import stated_timeouts
-from rebalance_monitor.streaming.core.fold.waiting import LOOK_AHEAD
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row, Tick, Waiting
@@ -53,6 +27,16 @@ from rebalance_monitor.streaming.core.model.results import Generation, Grade, Re
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.ports import FoldError, KeptState
+from . import all_groups, conversion, due, group_life, recovery, sampling, timers
+from .capabilities import Awaits, Doubting, Followed, Moments, RunsBehind, Timed, TopicReader
+from .going_back import generation_went_back
+from .intake import Intake
+from .lifecycle import Session
+from .published import body_of, published_as
+from .registry import Registry
+from .state import STATE_VERSION, Envelope, Saved, stored
+from .timeouts import stated_timeouts
+from .waiting import LOOK_AHEAD
 
 __all__ = ["STATE_VERSION", "FoldOutcome", "fold_group"]
 ENDED_UNREAD = "ended because this release cannot read what was stored of the group: what still holds is found again"

@@ -13,16 +13,16 @@ and who joins again gets another member id.
 Source: docs/protocol/coordinator-log.md, section 5.5.
 """
 
-from rebalance_monitor.streaming.core.fold import group_life
-from rebalance_monitor.streaming.core.fold.intake import Intake
-from rebalance_monitor.streaming.core.fold.published import body_of, source_of
-from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.of_every_group import GENERATION_BACK
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
+from . import group_life
+from .intake import Intake
+from .published import body_of, source_of
+from .state import Envelope
 
 
 def generation_went_back(fold: Intake, row: Row, before: Envelope, last: LastRecord | None) -> None:

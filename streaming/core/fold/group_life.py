@@ -1,12 +1,12 @@
 """The lives of a group id: it is deleted, it begins anew, and one record may be written twice."""
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.fold.published import SharesOf, body_of, published_as, source_of
-from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from .published import SharesOf, body_of, published_as, source_of
+from .state import Envelope
 
 WRITTEN_LATE = Reason(ReasonKind.WRITTEN_AGAIN, "an earlier generation was written again")
 MAX_WRITTEN = 64

@@ -10,13 +10,6 @@ from typing import TypeVar, assert_never
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold import sampling
-from rebalance_monitor.streaming.core.fold.capabilities import TopicReader
-from rebalance_monitor.streaming.core.fold.lifecycle import Session
-from rebalance_monitor.streaming.core.fold.published import blobs_of, source_of
-from rebalance_monitor.streaming.core.fold.registry import Registry
-from rebalance_monitor.streaming.core.fold.state import NOTHING, Saved, read
-from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.incidents.book import Book
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice, Output, Passed, ReachedTime
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
@@ -38,6 +31,13 @@ from rebalance_monitor.streaming.core.model.records import (
 from rebalance_monitor.streaming.core.model.results import GapRecord, Part, Result, Source, UndecodableRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading import decoding
+from . import sampling
+from .capabilities import TopicReader
+from .lifecycle import Session
+from .published import blobs_of, source_of
+from .registry import Registry
+from .state import NOTHING, Saved, read
+from .waiting import WaitingRecords
 
 C = TypeVar("C")
 MAX_LOST = 16

@@ -15,20 +15,6 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.fold import conversion, recovery
-from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.fold.parts import bodies_of, left_open, part_of
-from rebalance_monitor.streaming.core.fold.published import blobs_of, content_hash, source_of
-from rebalance_monitor.streaming.core.fold.registry import Registry
-from rebalance_monitor.streaming.core.fold.state import (
-    NOTHING,
-    STATE_VERSION,
-    Envelope,
-    Failing,
-    Queue,
-    Saved,
-    stored,
-)
 from rebalance_monitor.streaming.core.incidents.book import Book, Pages
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
@@ -65,6 +51,12 @@ from rebalance_monitor.streaming.core.model.results import (
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import FoldError, KeptState
+from . import conversion, recovery
+from .fold import FoldOutcome
+from .parts import bodies_of, left_open, part_of
+from .published import blobs_of, content_hash, source_of
+from .registry import Registry
+from .state import NOTHING, STATE_VERSION, Envelope, Failing, Queue, Saved, stored
 
 KEPT_BYTES = 4 * 1024 * 1024
 """Of a state put aside, and of the records with it; what is longer is cut."""

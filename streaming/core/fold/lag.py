@@ -23,9 +23,6 @@ from itertools import islice
 
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.cluster.progress import PartitionProgress, SampledGroup
-from rebalance_monitor.streaming.core.fold.capabilities import Holdings, Holds
-from rebalance_monitor.streaming.core.fold.intake import Intake
-from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.damping import patience_ms
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
@@ -43,6 +40,9 @@ from rebalance_monitor.streaming.core.model.results import (
     Subject,
 )
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
+from .capabilities import Holdings, Holds
+from .intake import Intake
+from .state import Envelope
 
 BUSY_MS = 300_000
 """How long a member may be busy between two polls where no record says so: the default of `max.poll.interval.ms`."""

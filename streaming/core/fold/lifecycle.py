@@ -17,10 +17,6 @@ from typing import Protocol
 
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.fold.published import MemberShares
-from rebalance_monitor.streaming.core.fold.state import Envelope
-from rebalance_monitor.streaming.core.fold.timeouts import Timeouts
-from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
@@ -30,6 +26,10 @@ from rebalance_monitor.streaming.core.model.results import Part
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
+from .published import MemberShares
+from .state import Envelope
+from .timeouts import Timeouts
+from .waiting import WaitingRecords
 
 
 class GroupView(Protocol):

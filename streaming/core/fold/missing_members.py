@@ -19,8 +19,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
-from rebalance_monitor.streaming.core.fold.static_members import Sightings
 from rebalance_monitor.streaming.core.incidents.damping import patience_ms
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
@@ -30,6 +28,8 @@ from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Source, Subject
+from .lifecycle import GroupView
+from .static_members import Sightings
 
 PATIENCE_MS = 10 * MINUTE_MS
 """How long a member may be missed beyond its session time-out, unless the configuration says otherwise (`for_ms`)."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, stored
 from rebalance_monitor.streaming.core.model.codec import loads
 from rebalance_monitor.streaming.core.model.results import Incident
+from .state import Envelope, Saved, stored
 
 T = TypeVar("T")
 

@@ -4,8 +4,6 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.fold import sampling
-from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import (
     Cause,
@@ -17,6 +15,8 @@ from rebalance_monitor.streaming.core.model.results import (
     Verdict,
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from . import sampling
+from .state import Envelope
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,12 @@ day: a group that does not rebalance shows nothing more, and the error has been 
 """
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.incidents.book import Book, Changes
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.of_every_group import MONITOR_ERROR
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.records import Tick
+from .state import Envelope
 
 FOLDED_AGAIN = 10
 """Generations."""

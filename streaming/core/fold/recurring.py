@@ -15,12 +15,12 @@ A rule says of itself that it is such a one (`Rule.recurs`).
 from collections.abc import Sequence
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.fold.intake import Intake
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey, key_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
+from .intake import Intake
 
 TIMES, WITHIN_MS = 3, 3_600_000
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 
-from rebalance_monitor.streaming.core.fold.lifecycle import Lifecycle
-from rebalance_monitor.streaming.core.fold.topics import ReadsTopics, TopicKind
 from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
 from rebalance_monitor.streaming.core.incidents.of_every_group import OF_EVERY_GROUP
 from rebalance_monitor.streaming.core.model.records import Body, TopicRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
+from .lifecycle import Lifecycle
+from .topics import ReadsTopics, TopicKind
 
 
 class Registry:

@@ -13,13 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.fold import returns, rounds
-from rebalance_monitor.streaming.core.fold.intake import Intake
-from rebalance_monitor.streaming.core.fold.published import body_of, source_of
-from rebalance_monitor.streaming.core.fold.returns import Present, Returner
-from rebalance_monitor.streaming.core.fold.rounds import Round
-from rebalance_monitor.streaming.core.fold.state import Envelope, Restless
-from rebalance_monitor.streaming.core.fold.timeouts import ASSUMED, timeouts_of
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.of_every_group import CRASH_LOOP, REBALANCE_STORM
@@ -33,6 +26,13 @@ from rebalance_monitor.streaming.core.model.results import (
     Source,
     Subject,
 )
+from . import returns, rounds
+from .intake import Intake
+from .published import body_of, source_of
+from .returns import Present, Returner
+from .rounds import Round
+from .state import Envelope, Restless
+from .timeouts import ASSUMED, timeouts_of
 
 FREE_ROUNDS = 20
 """Rounds within `rounds.SPAN_MS` that need no reason: topics that grow, and members that call for one, leave none."""

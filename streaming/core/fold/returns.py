@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.fold import departures
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, MemberResult
+from . import departures
 
 MOST_NAMES = 96
 """Names that are remembered of one group. The first ones are kept, so that members who all loop are counted."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from rebalance_monitor.streaming.core.fold.registry import Registry
 from rebalance_monitor.streaming.core.model.records import (
     Gap,
     GroupDeleted,
@@ -12,6 +11,7 @@ from rebalance_monitor.streaming.core.model.records import (
     Undecodable,
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from .registry import Registry
 
 _OF_GROUPS = frozenset({GroupGeneration.__name__, GroupDeleted.__name__, OtherGroup.__name__})
 _OF_EVERYBODY = frozenset({Gap.__name__, Undecodable.__name__})

@@ -26,7 +26,6 @@ from typing import assert_never
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.fold.state import Envelope, Queue
 from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice
@@ -36,6 +35,7 @@ from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Incident, JobState, Part, Result, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from .state import Envelope, Queue
 
 MISSING = "sampled: rounds may be missing"
 GENERATIONS_MAY_BE_MISSING = Reason(ReasonKind.GENERATIONS_MAY_BE_MISSING, MISSING)

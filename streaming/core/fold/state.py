@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from rebalance_monitor.streaming.core.fold.returns import Returners
-from rebalance_monitor.streaming.core.fold.rounds import Round
 from rebalance_monitor.streaming.core.incidents.book import Pages
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
 from rebalance_monitor.streaming.core.model.results import Incident, Source
+from .returns import Returners
+from .rounds import Round
 
 STATE_VERSION = 1
 NOTHING: Mapping[int, bytes] = MappingProxyType({})

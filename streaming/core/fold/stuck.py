@@ -22,8 +22,6 @@ stuck, and the time begins anew (`cluster.shown_groups`).
 
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.cluster.group_states import Rebalancing
-from rebalance_monitor.streaming.core.fold.intake import Intake
-from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice
 from rebalance_monitor.streaming.core.incidents.of_every_group import STUCK_REBALANCE
@@ -31,6 +29,8 @@ from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
+from .intake import Intake
+from .published import body_of
 
 NAMED = 5
 """Members that a message names before it only counts them."""

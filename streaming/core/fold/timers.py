@@ -4,9 +4,9 @@ Before a record is judged the timers due by its time have fired; when no record 
 Either way a timer carries its own due time, so what is published does not depend on which of the two came first.
 """
 
-from rebalance_monitor.streaming.core.fold import all_groups
-from rebalance_monitor.streaming.core.fold.capabilities import Doubting, Timed
-from rebalance_monitor.streaming.core.fold.intake import Intake
+from . import all_groups
+from .capabilities import Doubting, Timed
+from .intake import Intake
 
 BY_COORDINATOR = "by the coordinator's clock alone, which may have been another one meanwhile"
 BY_ONE_CLOCK = "by one clock alone of those that wrote the input"

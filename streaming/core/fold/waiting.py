@@ -19,9 +19,9 @@ the call ends there, says so, and is followed by another one with more rows.
 from collections.abc import Callable, Iterator, Mapping
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.fold.state import Queue
 from rebalance_monitor.streaming.core.model.codec import dumps
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Waiting
+from .state import Queue
 
 LOOK_AHEAD = 256
 """Records behind the one whose turn it is that a lifecycle may look at."""

@@ -18,11 +18,11 @@ import hashlib
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.fold.published import body_of
-from rebalance_monitor.streaming.core.fold.state import Envelope
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Grade, Source, Verdict
+from .published import body_of
+from .state import Envelope
 
 SLOW_SYNC_MS = 300
 """Seldom takes a group longer from the end of its join phase to the record of its assignment."""

@@ -20,12 +20,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.incidents import grouping
-from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
-from rebalance_monitor.streaming.core.incidents.damping import alert_severity, damping_of
-from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.notice import Lane, Notice
-from rebalance_monitor.streaming.core.incidents.transitions import (
+from rebalance_monitor.streaming.core.model.results import Incident, Part, Subject
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from . import grouping
+from .catalogue import Catalogue
+from .damping import alert_severity, damping_of
+from .finding import Finding
+from .notice import Lane, Notice
+from .transitions import (
     Moment,
     PartKey,
     ended_because,
@@ -36,8 +38,6 @@ from rebalance_monitor.streaming.core.incidents.transitions import (
     message_of,
     part_of,
 )
-from rebalance_monitor.streaming.core.model.results import Incident, Part, Subject
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 Changes = list[Incident | Part]
 """What is published: each changed incident, followed by those of its parts that changed."""

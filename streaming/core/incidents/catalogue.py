@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Severity
+from .rule import Rule
 
 
 class Catalogue:

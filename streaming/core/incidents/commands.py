@@ -7,8 +7,8 @@ has its workers in pods with numbers; scaling down ends the pod with the highest
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from rebalance_monitor.streaming.core.incidents.rule import Check
-from rebalance_monitor.streaming.core.incidents.step import Step, WorkerMove
+from .rule import Check
+from .step import Step, WorkerMove
 
 _RESTART = (
     "kill $(pgrep -f connect.cli.ConnectDistributed); connect-distributed.sh -daemon $WORKER_PROPERTIES  # on the host",

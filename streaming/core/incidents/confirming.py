@@ -7,9 +7,9 @@ groups only; of a Connect group the workers' logs, the REST interface and the gr
 
 from functools import partial
 
-from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
-from rebalance_monitor.streaming.core.incidents.step import WorkerMove, looks, moves
 from rebalance_monitor.streaming.core.model.results import Severity
+from .rule import Check, Rule
+from .step import WorkerMove, looks, moves
 
 STATUS = Check(
     "curl -s http://$WORKER/connectors/$CONNECTOR/status",

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
-from rebalance_monitor.streaming.core.incidents.catalogue import Catalogue
-from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Part, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Damping, Owner
 from rebalance_monitor.streaming.core.model.subjects import connector_of
+from .catalogue import Catalogue
+from .rule import Rule
 
 _NO_DAMPING = Damping()
 T = TypeVar("T")

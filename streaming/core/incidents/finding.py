@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from .rule import Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,11 +18,11 @@ What an incident says is bounded, whatever the number of its parts: every part i
 from collections.abc import Iterable, Mapping, Sequence
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.transitions import Moment, rank
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Part, Subject
 from rebalance_monitor.streaming.core.model.subjects import connector_of
+from .finding import Finding
+from .transitions import Moment, rank
 
 SAME_MOMENT_MS = 600_000
 """How long after its first record a finding may join an incident. Later ones are news: people are notified of them."""

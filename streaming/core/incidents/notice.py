@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey
 from rebalance_monitor.streaming.core.model.results import Result
+from .finding import Finding
+from .transitions import Moment, PartKey
 
 
 class Lane(Enum):

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.incidents.grouping import SAME_MOMENT_MS, harm, split
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Subject
+from .grouping import SAME_MOMENT_MS, harm, split
 
 _ALERTS = list(AlertSeverity)
 

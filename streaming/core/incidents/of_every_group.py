@@ -2,18 +2,10 @@
 with what they hold, of members that come and go, and of the monitor itself, whose fold of a group may fail.
 """
 
-from rebalance_monitor.streaming.core.incidents.confirming import (
-    FOLD_ERRORS,
-    GROUP_STATE,
-    KEPT_STATES,
-    MEMBERS,
-    OFFSETS,
-    REBALANCES,
-    TOO_FEW_REPLICAS,
-)
-from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule, declared
-from rebalance_monitor.streaming.core.incidents.step import in_place, looks, rejoins
 from rebalance_monitor.streaming.core.model.results import Severity
+from .confirming import FOLD_ERRORS, GROUP_STATE, KEPT_STATES, MEMBERS, OFFSETS, REBALANCES, TOO_FEW_REPLICAS
+from .rule import MINUTE_MS, Rule, declared
+from .step import in_place, looks, rejoins
 
 STUCK_REBALANCE = Rule(
     code="GROUP-G1",

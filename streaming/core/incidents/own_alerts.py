@@ -7,8 +7,8 @@ texts at /runbook. In the texts `{{ … }}` is a template of Prometheus.
 import re
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.incidents.rule import Check
-from rebalance_monitor.streaming.core.incidents.step import Step, in_place, looks
+from .rule import Check
+from .step import Step, in_place, looks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.incidents.step import Step
 from rebalance_monitor.streaming.core.model.results import Severity
+from .step import Step
 
 MINUTE_MS = 60_000
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Incident, Part, Severity, Subject
+from .finding import Finding
 
 PartKey = str
 

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, TypeVar, Union, cast, get_args, get_origin, 
 import msgspec
 
 from rebalance_monitor.schemas.frozen import maker, replace
-from rebalance_monitor.streaming.core.model.derived import Derives
+from .derived import Derives
 
 T = TypeVar("T")
 KEPT: Mapping[str, str] = MappingProxyType({"codec": "kept"})

@@ -10,7 +10,7 @@ from rebalance_monitor.schemas.coordinator_records import decode_record
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
 from rebalance_monitor.streaming.core.model.printed import OffsetCommit
 from rebalance_monitor.streaming.core.model.results import Source, UndecodableRecord
-from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
+from .decoding import wanted_key_prefix
 
 NO_EPOCH = -1
 NO_EXPIRY = -1

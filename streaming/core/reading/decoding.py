@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.model.records import (
     Row,
     Undecodable,
 )
-from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
+from .blobs import MemberBlobs
 
 CLASSIC = 2
 READ_KINDS = frozenset({"consumer", "share", "streams"})

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, assert_never
 
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Outcome, Tombstone, Unreadable
-from rebalance_monitor.streaming.core.reading.decoding import SAMPLE_BYTES
+from .decoding import SAMPLE_BYTES
 
 ShownObject = dict[str, Any]
 

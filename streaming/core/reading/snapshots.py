@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.model.records import (
     Row,
     Sampled,
 )
-from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
+from .blobs import MemberBlobs
 
 STABLE, EMPTY = "Stable", "Empty"
 PLACES_PER_MS = 1_000

@@ -6,11 +6,7 @@ The text names stores, but not whether they are logged: a sub-topology with stor
 import re
 from functools import lru_cache
 
-from rebalance_monitor.assignors.streams.topology_text import (
-    DescribedSubtopology,
-    UnreadableTopology,
-    parse_topology,
-)
+from rebalance_monitor.assignors.streams.topology_text import DescribedSubtopology, UnreadableTopology, parse_topology
 from .topology import Key, Seen
 
 

@@ -9,27 +9,14 @@ from rebalance_monitor.streaming.core.cluster.changelogs import ends_at, sampled
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.fold import departures, missing_members, static_members, written_again
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
-from rebalance_monitor.streaming.core.fold.published import (
-    MemberShares,
-    body_of,
-    diff_of,
-    published_as,
-    source_of,
-)
+from rebalance_monitor.streaming.core.fold.published import MemberShares, body_of, diff_of, published_as, source_of
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.of_every_group import OF_EVERY_GROUP, OUTLIVE_EMPTY
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
-from rebalance_monitor.streaming.core.model.results import (
-    Certainty,
-    ConsumerShare,
-    Evidence,
-    Grade,
-    Severity,
-    Subject,
-)
+from rebalance_monitor.streaming.core.model.results import Certainty, ConsumerShare, Evidence, Grade, Severity, Subject
 from rebalance_monitor.streaming.core.model.settings import NOTHING_SAID, StreamsSettings
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from .catalogue import PLUG_IN_FAILED, STREAMS_CONTESTED, STREAMS_UNDECODABLE

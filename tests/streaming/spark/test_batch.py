@@ -21,10 +21,7 @@ from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC as OFFSETS
 from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport
 from rebalance_monitor.streaming.spark.channel import Control
-from rebalance_monitor.streaming.spark.folding import (
-    FoldMany,
-    fold_here,
-)
+from rebalance_monitor.streaming.spark.folding import FoldMany, fold_here
 from rebalance_monitor.streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, read_batch, tick_line
 from tests.streaming.spark.lines import line_of
 from tests.streaming.spark.memory_store import MemoryStore

@@ -6,15 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from rebalance_monitor.streaming.spark.ends import NO_SUCH_TOPIC, FoundTopics, NamedPartition, TopicInfo
-from rebalance_monitor.streaming.spark.offsets import (
-    Bounds,
-    Offset,
-    Sample,
-    SourcePartition,
-    Span,
-    advance,
-    spans,
-)
+from rebalance_monitor.streaming.spark.offsets import Bounds, Offset, Sample, SourcePartition, Span, advance, spans
 from rebalance_monitor.streaming.spark.sampling import METADATA_EVERY_S, Sampler
 from tests.waiting import PATIENCE_S
 

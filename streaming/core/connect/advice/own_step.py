@@ -13,11 +13,11 @@ from functools import lru_cache
 
 from rebalance_monitor.assignors.connect.eras import ERAS
 from rebalance_monitor.assignors.connect.model import Jobs
-from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, cluster_of, play
-from rebalance_monitor.streaming.core.connect.advice.scenarios import lopsided
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove
+from .cluster import Cluster, cluster_of, play
+from .scenarios import lopsided
 
 MOST_JOBS, MOST_WORKERS = 3_000, 60
 """Larger groups get the rule's general step: a play costs some rounds of the assignor for each era."""

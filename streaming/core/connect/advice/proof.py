@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
-from rebalance_monitor.streaming.core.connect.advice.cluster import play
-from rebalance_monitor.streaming.core.connect.advice.scenarios import SCENARIOS, Scenario
-from rebalance_monitor.streaming.core.connect.advice.words import releases
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import Step, StepKind
+from .cluster import play
+from .scenarios import SCENARIOS, Scenario
+from .words import releases
 
 DELAYS_MS = (300_000, 0)
 """The default of `scheduled.rebalance.max.delay.ms`, and the value that switches the delay off."""

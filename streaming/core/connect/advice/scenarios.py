@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import Jobs
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.advice.cluster import ADDED, FIRST_OFFSET, Cluster, Worker, cluster_of
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind
+from .cluster import ADDED, FIRST_OFFSET, Cluster, Worker, cluster_of
 
 ORDERS, STOCK = "orders", "stock"
 HEAVY = "w2"

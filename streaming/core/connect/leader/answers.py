@@ -11,12 +11,12 @@ from rebalance_monitor.assignors.connect.model import ConnectResult, MemberShare
 from rebalance_monitor.assignors.connect.wire_entries import wire_entries_assigned, wire_entries_revoked
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, encode_assignment
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS, jobs
-from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_FROM_19, Case, rounds_of
-from rebalance_monitor.streaming.core.connect.leader.runs import Run, runs_of
 from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
+from .hypotheses import DEFAULT_MAX_DELAY_MS, jobs
+from .rounds import JAVA_FROM_19, Case, rounds_of
+from .runs import Run, runs_of
 
 REPLACED = "\ufffd"
 """What a decoder puts in place of bytes that are no text."""

@@ -7,15 +7,15 @@ without one        the round moved the memory unseen: what was carried goes on  
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.configured import configured_at
-from rebalance_monitor.streaming.core.connect.leader import hypotheses
-from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delay
-from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenGenerations
 from rebalance_monitor.streaming.core.connect.observed import Observed
 from rebalance_monitor.streaming.core.connect.rules.window import is_backoff, waiting_jobs
 from rebalance_monitor.streaming.core.connect.state import ConnectState
 from rebalance_monitor.streaming.core.connect.verdict import EAGER_ASSIGNOR, Judgement
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
+from . import hypotheses
+from .fallback import hides_delay
+from .unseen_leaders import UnseenGenerations
 
 
 def with_new_processes(

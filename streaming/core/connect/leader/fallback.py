@@ -16,9 +16,9 @@ from rebalance_monitor.assignors.connect.eras import ERAS
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.assignors.java_table import hash_map_order
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried, jobs
-from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
+from .hypotheses import Carried, jobs
+from .packed import LeaderHypothesis
 
 BACK_OFFS = 4
 """Balancing rounds in a row after which every further pause is the longest."""

@@ -22,12 +22,12 @@ from dataclasses import dataclass
 from rebalance_monitor.assignors.connect.eras import ERAS, era_of
 from rebalance_monitor.assignors.connect.model import Jobs, LeaderMemory
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis, PackedMinds, pack, unpack
-from rebalance_monitor.streaming.core.connect.leader.unseen_leaders import UnseenGenerations
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, WorkerView
 from rebalance_monitor.streaming.core.model.derived import Derives, derived
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
+from .packed import LeaderHypothesis, PackedMinds, pack, unpack
+from .unseen_leaders import UnseenGenerations
 
 MAX_HYPOTHESES = 64
 MAX_PROCESSES = 64

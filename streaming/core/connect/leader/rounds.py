@@ -12,10 +12,10 @@ from rebalance_monitor.schemas.connect_protocol import WorkerState
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.config_history import ConfigHistory, ConfigState
 from rebalance_monitor.streaming.core.connect.configured import doubted_connectors, has_applied, presumed_at, shown_jobs
-from rebalance_monitor.streaming.core.connect.leader.hypotheses import Carried
 from rebalance_monitor.streaming.core.connect.observed import EAGER, Observed, WorkerView
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
+from .hypotheses import Carried
 
 JAVA_BEFORE_19, JAVA_FROM_19 = 17, 21
 MAX_FLAGGED = 8

@@ -19,10 +19,10 @@ from rebalance_monitor.assignors.connect.model import ConnectResult, ConnectRoun
 from rebalance_monitor.assignors.connect.round import CannotAssign
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
-from rebalance_monitor.streaming.core.connect.leader import answered_before
-from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
-from rebalance_monitor.streaming.core.connect.leader.rounds import Case
 from rebalance_monitor.streaming.core.connect.observed import Observed
+from . import answered_before
+from .packed import LeaderHypothesis
+from .rounds import Case
 
 CLOCK_SLACK_MS = 1_000
 NOT_KNOWN_MS = 2**31 - 1

@@ -9,10 +9,10 @@ from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import ConnectRound, Jobs
 from rebalance_monitor.assignors.connect.round import configured_jobs
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment
-from rebalance_monitor.streaming.core.connect.leader.rounds import Case
-from rebalance_monitor.streaming.core.connect.leader.rows import Received
-from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import LostOrCreated
 from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, job_kind
+from .rounds import Case
+from .rows import Received
+from .unseen_rounds import LostOrCreated
 
 
 def job_set(jobs: Jobs) -> frozenset[ConnectorOrTask]:

@@ -27,15 +27,15 @@ from rebalance_monitor.assignors.connect.round import CannotAssign, configured_j
 from rebalance_monitor.assignors.connect.survey import in_leaders_order, turns
 from rebalance_monitor.assignors.java_order import utf16_key
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.leader import hypotheses
-from rebalance_monitor.streaming.core.connect.leader.answers import same_but_for_names
-from rebalance_monitor.streaming.core.connect.leader.packed import LeaderHypothesis
-from rebalance_monitor.streaming.core.connect.leader.rounds import Case
-from rebalance_monitor.streaming.core.connect.leader.rows import split
-from rebalance_monitor.streaming.core.connect.leader.runs import NOT_KNOWN_MS, Run
-from rebalance_monitor.streaming.core.connect.leader.shown import Shown, job_set
-from rebalance_monitor.streaming.core.connect.leader.unseen_rounds import Freedom, LostOrCreated
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, WorkerView, job_kind
+from . import hypotheses
+from .answers import same_but_for_names
+from .packed import LeaderHypothesis
+from .rounds import Case
+from .rows import split
+from .runs import NOT_KNOWN_MS, Run
+from .shown import Shown, job_set
+from .unseen_rounds import Freedom, LostOrCreated
 
 MAX_STEPS = 50_000
 """Jobs and members looked at for one era and snapshot until the search ends without a proof."""

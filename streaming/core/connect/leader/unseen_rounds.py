@@ -30,12 +30,12 @@ from dataclasses import dataclass, field
 from rebalance_monitor.assignors.connect.model import LeaderMemory
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.configured import configured_at, jobs_of, unsure_at
-from rebalance_monitor.streaming.core.connect.leader import hypotheses
-from rebalance_monitor.streaming.core.connect.leader.fallback import hides_delays
-from rebalance_monitor.streaming.core.connect.leader.rounds import Case
-from rebalance_monitor.streaming.core.connect.leader.runs import CLOCK_SLACK_MS, by_timer
 from rebalance_monitor.streaming.core.connect.observed import STATIC, ConnectorOrTask, Observed
 from rebalance_monitor.streaming.core.connect.rules.window import is_backoff, waiting_jobs
+from . import hypotheses
+from .fallback import hides_delays
+from .rounds import Case
+from .runs import CLOCK_SLACK_MS, by_timer
 
 MAX_CUTS = 8
 """Config records between two generations of which each may have been the last one that the unseen round knew."""

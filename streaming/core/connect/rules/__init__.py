@@ -1,10 +1,5 @@
 """Laws of Connect groups, and all their rules."""
 
-from rebalance_monitor.streaming.core.connect.rules import (
-    catalogue_across,
-    catalogue_record,
-    catalogue_static,
-    catalogue_status,
-)
+from . import catalogue_across, catalogue_record, catalogue_static, catalogue_status
 
 RULES = (*catalogue_record.RULES, *catalogue_static.RULES, *catalogue_across.RULES, *catalogue_status.RULES)

@@ -11,7 +11,10 @@ from rebalance_monitor.streaming.core.connect.observed import (
     WorkerView,
     subjects_of,
 )
-from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
+from rebalance_monitor.streaming.core.fold.rounds import SPAN_MS, number, surplus, with_round
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
+from .catalogue_across import (
     CONFIG_MISMATCH_PERSISTS,
     HOLD_NOT_CARRIED_OVER,
     LEADER_WITHOUT_MEMORY,
@@ -21,18 +24,9 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
     REVOKED_JOB_LOST,
     ZOMBIE_RETURN,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
-from rebalance_monitor.streaming.core.connect.rules.memory import (
-    FREE_ROUNDS,
-    Downgrade,
-    aimless_rounds,
-    lagging_members,
-    round_of,
-)
-from rebalance_monitor.streaming.core.connect.rules.record import found_since, names_alike
-from rebalance_monitor.streaming.core.fold.rounds import SPAN_MS, number, surplus, with_round
-from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
+from .context import Need, RuleCheck, Scene
+from .memory import FREE_ROUNDS, Downgrade, aimless_rounds, lagging_members, round_of
+from .record import found_since, names_alike
 
 PATIENCE_ROUNDS = 3
 """Rounds in a row after which what may happen once is no longer chance."""

@@ -6,13 +6,13 @@ from enum import Enum
 
 from rebalance_monitor.streaming.core.connect.intent import Intent
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed
-from rebalance_monitor.streaming.core.connect.rules.memory import RuleMemory
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.derived import Derives, derived
 from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Subject
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
+from .memory import RuleMemory
 
 AnsweredAs = Callable[[str, Mapping[str, frozenset[ConnectorOrTask]]], bool]
 

@@ -7,18 +7,10 @@ nothing explains, the laws of last resort do.
 
 from collections.abc import Iterable
 
-from rebalance_monitor.streaming.core.connect.rules import (
-    across,
-    headers,
-    last_resort,
-    record,
-    remembering,
-    static,
-    window,
-)
-from rebalance_monitor.streaming.core.connect.rules.context import RuleCheck, Scene, applies
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
+from . import across, headers, last_resort, record, remembering, static, window
+from .context import RuleCheck, Scene, applies
 
 LAWS: tuple[RuleCheck, ...] = (
     *record.LAWS,

@@ -7,18 +7,13 @@ from rebalance_monitor.assignors.connect.eras import era_of
 from rebalance_monitor.schemas.connect_protocol import ConnectAssignment, WorkerState
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.observed import EAGER
-from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
-    CONFIG_OFFSET_WRONG,
-    DELAY_OUT_OF_RANGE,
-    HEADER_INCONSISTENT,
-    UNDECODABLE_MEMBER,
-)
-from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
-from rebalance_monitor.streaming.core.connect.rules.record import found
 from rebalance_monitor.streaming.core.fold.unreadable_members import unreadable_members
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
+from .catalogue_record import CONFIG_OFFSET_WRONG, DELAY_OUT_OF_RANGE, HEADER_INCONSISTENT, UNDECODABLE_MEMBER
+from .context import Need, RuleCheck, Scene
+from .record import found
 
 VERSIONS: Mapping[str, frozenset[int]] = {
     EAGER: frozenset({0}),

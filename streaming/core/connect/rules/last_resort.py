@@ -9,19 +9,15 @@ from collections.abc import Iterable, Iterator
 from rebalance_monitor.schemas.connect_protocol import decode_worker_state
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.core.connect.observed import COOPERATIVE, STATIC, ConnectorOrTask
-from rebalance_monitor.streaming.core.connect.rules.catalogue_across import REVOKED_JOB_LOST, WINDOW_END_MOVED
-from rebalance_monitor.streaming.core.connect.rules.catalogue_record import DUPLICATE_ACTIVE, UNEXPLAINED
-from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
-    DECLARATIONS_OBEYED,
-    MISSING_JOB_HAS_EFFECT,
-    NOT_LIKE_SESSIONED,
-)
-from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
-from rebalance_monitor.streaming.core.connect.rules.record import found
-from rebalance_monitor.streaming.core.connect.rules.static import sides
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Severity
+from .catalogue_across import REVOKED_JOB_LOST, WINDOW_END_MOVED
+from .catalogue_record import DUPLICATE_ACTIVE, UNEXPLAINED
+from .catalogue_static import DECLARATIONS_OBEYED, MISSING_JOB_HAS_EFFECT, NOT_LIKE_SESSIONED
+from .context import Need, RuleCheck, Scene
+from .record import found
+from .static import sides
 
 OF_THE_ANSWER = ("CONNECT-I", "CONNECT-S", REVOKED_JOB_LOST.code, WINDOW_END_MOVED.code)
 

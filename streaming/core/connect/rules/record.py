@@ -20,7 +20,11 @@ from rebalance_monitor.streaming.core.connect.observed import (
     of_jobs,
     subjects_of,
 )
-from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.messages import listed
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from .catalogue_record import (
     ASSIGNED_AND_REVOKED,
     ASSIGNED_WHILE_ACTIVE,
     DUPLICATE_ACTIVE,
@@ -30,11 +34,7 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_record import (
     REVOKED_NOT_HELD,
     UNASSIGNED,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
-from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
-from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.model.messages import listed
-from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
+from .context import Need, RuleCheck, Scene
 
 BALANCED_ERAS = frozenset({"A4", "A5", "eager"})
 """Algorithm families under which every calm generation is balanced within one."""

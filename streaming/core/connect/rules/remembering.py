@@ -12,32 +12,17 @@ from dataclasses import dataclass
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.observed import Observed, subjects_of
-from rebalance_monitor.streaming.core.connect.rules import RULES
-from rebalance_monitor.streaming.core.connect.rules.across import (
-    DOWNGRADE_PATIENCE_MS,
-    downgrade_after,
-    downgrade_finding,
-)
-from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
-    DELAY_NEVER_RESOLVED,
-    PROTOCOL_DOWNGRADE,
-    REBALANCE_STORM,
-    REVOCATION_NOT_FOLLOWED_UP,
-)
-from rebalance_monitor.streaming.core.connect.rules.context import RuleCheck, Scene
-from rebalance_monitor.streaming.core.connect.rules.memory import (
-    RuleMemory,
-    Withheld,
-    aimless_rounds,
-    lagging_members,
-    round_of,
-)
-from rebalance_monitor.streaming.core.connect.rules.window import window_of
 from rebalance_monitor.streaming.core.fold.rounds import CALM_MS, with_round
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.results import Evidence, Subject
+from . import RULES
+from .across import DOWNGRADE_PATIENCE_MS, downgrade_after, downgrade_finding
+from .catalogue_across import DELAY_NEVER_RESOLVED, PROTOCOL_DOWNGRADE, REBALANCE_STORM, REVOCATION_NOT_FOLLOWED_UP
+from .context import RuleCheck, Scene
+from .memory import RuleMemory, Withheld, aimless_rounds, lagging_members, round_of
+from .window import window_of
 
 
 def remember(scene: Scene) -> RuleMemory:

@@ -9,10 +9,10 @@ instance id, which stay in the group without joining until their session ends.
 from collections import defaultdict
 from collections.abc import Iterator
 
-from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence, Subject
+from .catalogue_status import RUNNING_TWICE
 
 GROUP, CLIENT = "connect-", "connector-consumer-"
 

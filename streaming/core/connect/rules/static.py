@@ -17,7 +17,10 @@ from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.connect.intent import Intent
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, WorkerView, job_key, subjects_of
-from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
+from rebalance_monitor.streaming.core.incidents.finding import Finding
+from rebalance_monitor.streaming.core.incidents.rule import Rule
+from rebalance_monitor.streaming.core.model.results import Severity, Subject
+from .catalogue_static import (
     DECLARED_JOB_MISSING,
     LISTED_UNASSIGNED,
     LISTERS_AWAY,
@@ -33,18 +36,8 @@ from rebalance_monitor.streaming.core.connect.rules.catalogue_static import (
     WILDCARD_ON_STATIC,
     WILDCARD_UNASSIGNED,
 )
-from rebalance_monitor.streaming.core.connect.rules.context import RuleCheck, Scene
-from rebalance_monitor.streaming.core.connect.rules.record import (
-    CONFIGURED,
-    found,
-    lopsided,
-    may_wait,
-    names,
-    sorted_jobs,
-)
-from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.rule import Rule
-from rebalance_monitor.streaming.core.model.results import Severity, Subject
+from .context import RuleCheck, Scene
+from .record import CONFIGURED, found, lopsided, may_wait, names, sorted_jobs
 
 UNHEARD = "; the leader knows nothing of this wish, so it stays until another rebalance happens to move it"
 

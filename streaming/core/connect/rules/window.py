@@ -5,16 +5,12 @@ from collections.abc import Iterator
 
 from rebalance_monitor.streaming.core.connect.intent import declared_by
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, Observed, subjects_of
-from rebalance_monitor.streaming.core.connect.rules.catalogue_across import (
-    DELAY_WITHOUT_LOSS,
-    WINDOW_CUT_SHORT,
-    WINDOW_END_MOVED,
-)
-from rebalance_monitor.streaming.core.connect.rules.context import Need, RuleCheck, Scene
-from rebalance_monitor.streaming.core.connect.rules.memory import Window, WindowKind
-from rebalance_monitor.streaming.core.connect.rules.record import found, found_since, names_alike
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.results import Certainty, Subject
+from .catalogue_across import DELAY_WITHOUT_LOSS, WINDOW_CUT_SHORT, WINDOW_END_MOVED
+from .context import Need, RuleCheck, Scene
+from .memory import Window, WindowKind
+from .record import found, found_since, names_alike
 
 CLOCK_SLACK_MS = 1_000
 FIRST_BACKOFF_MS = 40

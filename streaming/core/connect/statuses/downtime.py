@@ -12,12 +12,12 @@ not_known    a status or a record came after later ones were told: the order of 
 from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.statuses.facts import ENDED, FAILED, JobFacts, JobKey, Sighting
-from rebalance_monitor.streaming.core.connect.statuses.parting import Unsettled
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.situation import Situation
 from rebalance_monitor.streaming.core.model.details import DowntimeSum, JobDowntime
 from rebalance_monitor.streaming.core.model.subjects import subject_of
+from .facts import ENDED, FAILED, JobFacts, JobKey, Sighting
+from .parting import Unsettled
+from .round_change import RecordStep
+from .situation import Situation
 
 NOT_KNOWN = "not_known"
 MOST_TOLD = 50

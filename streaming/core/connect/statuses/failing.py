@@ -13,22 +13,14 @@ then RUNNING) is none. Traces of errors are never read.
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP, WORKER_LOST
-from rebalance_monitor.streaming.core.connect.statuses.facts import (
-    FAILED,
-    PAUSED,
-    RESTARTING,
-    RUNNING,
-    STOPPED,
-    JobKey,
-    Sighting,
-)
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, shown_at
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.transitions import PartKey, key_of
 from rebalance_monitor.streaming.core.model.results import Subject
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.model.subjects import subject_of
+from .facts import FAILED, PAUSED, RESTARTING, RUNNING, STOPPED, JobKey, Sighting
+from .round_change import RecordStep
+from .situation import TOLD, Situation, shown_at
 
 LOOP = frozenset({FAILED, RESTARTING, RUNNING})
 GO_ON = frozenset({FAILED_JOB.code, WORKER_LOST.code})

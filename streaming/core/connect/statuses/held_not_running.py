@@ -11,22 +11,13 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import HELD_NOT_RUNNING
-from rebalance_monitor.streaming.core.connect.statuses.facts import (
-    ENDED,
-    PAUSED,
-    RESTARTING,
-    STOPPED,
-    UNASSIGNED,
-    JobKey,
-    Sighting,
-    connector_key,
-)
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, shown_at
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
+from .facts import ENDED, PAUSED, RESTARTING, STOPPED, UNASSIGNED, JobKey, Sighting, connector_key
+from .round_change import RecordStep
+from .situation import TOLD, Situation, shown_at
 
 MOST_SHOWN = 8
 """Last statuses that a finding shows."""

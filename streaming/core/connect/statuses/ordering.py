@@ -13,16 +13,16 @@ from rebalance_monitor.schemas.connect_topics import StatusRecord
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
-from rebalance_monitor.streaming.core.connect.statuses import failing
-from rebalance_monitor.streaming.core.connect.statuses.facts import NOWHERE, JobKey, Sighting, after, reported
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.running_not_held import STRAY_MS
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, copied
-from rebalance_monitor.streaming.core.connect.statuses.timeline import StatusLaws, Timeline
-from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.notice import Output, Passed, ReachedTime
 from rebalance_monitor.streaming.core.model.records import Row
+from . import failing
+from .facts import NOWHERE, JobKey, Sighting, after, reported
+from .round_change import RecordStep
+from .running_not_held import STRAY_MS
+from .situation import TOLD, Situation, copied
+from .timeline import StatusLaws, Timeline
+from .worker_clocks import Offsets
 
 MAX_UNTOLD = 20_000
 END_MS = 1 << 62

@@ -12,8 +12,8 @@ holder, since generation, since ms; the RUNNING by generation, ms after that, pa
 from collections.abc import Iterator, Mapping
 from urllib.parse import quote, unquote
 
-from rebalance_monitor.streaming.core.connect.statuses.facts import RUNNING, Claim, End, JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from .facts import RUNNING, Claim, End, JobFacts, JobKey, Sighting
 
 LIVE, HISTORIC = "r", "h"
 JSON_TEXT = "{"

@@ -24,25 +24,16 @@ from dataclasses import dataclass, field
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.observed import EAGER, Observed
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import FAILED_JOB, RESTART_LOOP
-from rebalance_monitor.streaming.core.connect.statuses.facts import FAILED, JobFacts, JobKey, Sighting, after, agreement
-from rebalance_monitor.streaming.core.connect.statuses.failing import (
-    WELL,
-    Restarts,
-    counted,
-    failed,
-    failed_on,
-    loop_key,
-    looping,
-    loops,
-)
-from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable, pack
-from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
-from rebalance_monitor.streaming.core.connect.statuses.situation import Situation, ToldGroup
-from rebalance_monitor.streaming.core.connect.statuses.timeline import Timeline
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.notice import Lane, Output, Passed, ReachedTime
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
 from rebalance_monitor.streaming.core.model.results import Subject
+from .facts import FAILED, JobFacts, JobKey, Sighting, after, agreement
+from .failing import WELL, Restarts, counted, failed, failed_on, loop_key, looping, loops
+from .packed import JobTable, pack
+from .round_change import keys, seats
+from .situation import Situation, ToldGroup
+from .timeline import Timeline
 
 JUDGED = frozenset({FAILED_JOB.code, RESTART_LOOP.code})
 NEVER_MS = 1 << 62

@@ -5,14 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.clocks.coordinator import Leap
-from rebalance_monitor.streaming.core.connect.observed import (
-    EAGER,
-    ConnectorOrTask,
-    Observed,
-    WorkerView,
-    job_key,
-)
-from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
+from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask, Observed, WorkerView, job_key
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.state import Envelope
@@ -20,6 +13,7 @@ from rebalance_monitor.streaming.core.fold.timeouts import timeouts_of
 from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Cause, ConnectShare, Generation, Grade, Source
+from .facts import JobKey
 
 KeysByWorker = Mapping[str, tuple[JobKey, ...]]
 """Jobs by worker."""

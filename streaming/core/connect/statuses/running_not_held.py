@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_NOT_HELD
-from rebalance_monitor.streaming.core.connect.statuses.facts import RUNNING, JobKey, Sighting
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, shown_at
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
+from .facts import RUNNING, JobKey, Sighting
+from .round_change import RecordStep
+from .situation import TOLD, Situation, shown_at
 
 STRAY_MS = 10_000
 """How long a RUNNING without hold may last: a slow start that meets a revocation, a record that is read later."""

@@ -23,21 +23,13 @@ from dataclasses import dataclass
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import SKEW_MS
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
-from rebalance_monitor.streaming.core.connect.statuses.facts import (
-    ENDED,
-    RUNNING,
-    UNASSIGNED,
-    Claim,
-    JobFacts,
-    JobKey,
-    Sighting,
-)
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, incident_key, shown_at
-from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import MOST_RECORDS
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Source, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
+from .facts import ENDED, RUNNING, UNASSIGNED, Claim, JobFacts, JobKey, Sighting
+from .round_change import RecordStep
+from .situation import TOLD, Situation, incident_key, shown_at
+from .worker_clocks import MOST_RECORDS
 
 DOWNGRADED = (
     "the group fell from a cooperative protocol to eager in this generation, for which no worker stops anything, and "

@@ -19,14 +19,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.statuses import parting
-from rebalance_monitor.streaming.core.connect.statuses.downtime import Downtime, not_known, summed
-from rebalance_monitor.streaming.core.connect.statuses.facts import UNASSIGNED, JobFacts, Sighting
-from rebalance_monitor.streaming.core.connect.statuses.parting import Gone, Unsettled
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation
 from rebalance_monitor.streaming.core.model.details import Burst
 from rebalance_monitor.streaming.core.model.results import Aftermath, Source
+from . import parting
+from .downtime import Downtime, not_known, summed
+from .facts import UNASSIGNED, JobFacts, Sighting
+from .parting import Gone, Unsettled
+from .round_change import RecordStep
+from .situation import TOLD, Situation
 
 LATE_STOP_MS = 1_000
 """A leaving worker's last status may carry a time a little after the join phase ended: two clocks."""

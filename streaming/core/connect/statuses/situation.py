@@ -11,17 +11,6 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.streaming.core.connect.statuses.facts import (
-    NOWHERE,
-    Claim,
-    JobFacts,
-    JobKey,
-    Sighting,
-    agreement,
-)
-from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Offsets
 from rebalance_monitor.streaming.core.connect.topics import connect_settings
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.finding import Finding
@@ -30,6 +19,10 @@ from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.transitions import Moment, PartKey, key_of
 from rebalance_monitor.streaming.core.model.results import Evidence, JobState, Source, Subject
 from rebalance_monitor.streaming.core.model.subjects import subject_of
+from .facts import NOWHERE, Claim, JobFacts, JobKey, Sighting, agreement
+from .packed import JobTable
+from .round_change import RecordStep
+from .worker_clocks import Offsets
 
 NO_FACTS = JobFacts()
 TOLD = 1 << 62

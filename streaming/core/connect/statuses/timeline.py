@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import ClockOffset
-from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, JobKey, Sighting
-from rebalance_monitor.streaming.core.connect.statuses.failing import FailingJobs
-from rebalance_monitor.streaming.core.connect.statuses.held_not_running import HeldNotRunning
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.running_not_held import RunningNotHeld
-from rebalance_monitor.streaming.core.connect.statuses.running_twice import RunningTwice
-from rebalance_monitor.streaming.core.connect.statuses.settling import MOST_SETTLED, RoundCosts
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation, ToldGroup, copied
-from rebalance_monitor.streaming.core.connect.statuses.worker_clocks import Recorded
-from rebalance_monitor.streaming.core.connect.statuses.workers_lost import LostWorkers
 from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from .facts import JobFacts, JobKey, Sighting
+from .failing import FailingJobs
+from .held_not_running import HeldNotRunning
+from .round_change import RecordStep
+from .running_not_held import RunningNotHeld
+from .running_twice import RunningTwice
+from .settling import MOST_SETTLED, RoundCosts
+from .situation import TOLD, Situation, ToldGroup, copied
+from .worker_clocks import Recorded
+from .workers_lost import LostWorkers
 
 
 @dataclass(slots=True, kw_only=True)

@@ -33,8 +33,8 @@ from dataclasses import dataclass
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.clocks.span import NOT_KNOWN, QUICK_MS, ClockOffset, of_known
-from rebalance_monitor.streaming.core.connect.statuses.facts import STARTED, Claim, JobKey, Sighting
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
+from .facts import STARTED, Claim, JobKey, Sighting
+from .round_change import RecordStep
 
 MOST_RECORDS = 32
 """Generations whose record's time is kept for statuses that come later."""

@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.causes import LOST
 from rebalance_monitor.streaming.core.connect.rules.catalogue_status import WORKER_LOST
-from rebalance_monitor.streaming.core.connect.statuses.downtime import Interruption
-from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
-from rebalance_monitor.streaming.core.connect.statuses.round_change import RecordStep
-from rebalance_monitor.streaming.core.connect.statuses.situation import TOLD, Situation
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS
 from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.results import Aftermath, Certainty, Evidence, Subject
+from .downtime import Interruption
+from .facts import JobKey
+from .round_change import RecordStep
+from .situation import TOLD, Situation
 
 TOLD_MS = 24 * 60 * MINUTE_MS
 """What is open ends so long after the patience: the group is run without the worker."""

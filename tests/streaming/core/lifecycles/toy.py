@@ -17,14 +17,7 @@ from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import Body, GroupGeneration, MemberRow, Row
-from rebalance_monitor.streaming.core.model.results import (
-    Certainty,
-    Evidence,
-    Grade,
-    Severity,
-    Subject,
-    Verdict,
-)
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Grade, Severity, Subject, Verdict
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 

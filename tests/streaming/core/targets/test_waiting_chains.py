@@ -7,12 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_monitor.schemas.group_values import Current, MemberState, Partitions
-from rebalance_monitor.schemas.streams_values import (
-    StreamsCurrent,
-    StreamsMember,
-    StreamsTarget,
-    SubtopologyTasks,
-)
+from rebalance_monitor.schemas.streams_values import StreamsCurrent, StreamsMember, StreamsTarget, SubtopologyTasks
 from rebalance_monitor.streaming.core.targets import units
 from rebalance_monitor.streaming.core.targets.group import TargetGroup, waiting_for
 from rebalance_monitor.streaming.core.targets.member import TargetMember
