@@ -24,6 +24,7 @@ from .ends import KafkaView
 from .lag import Lag
 from .offsets import (
     COORDINATORS_LOG,
+    FIRST_BATCH_RECORDS,
     Bounds,
     BundleOf,
     Offset,
@@ -120,7 +121,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         self._sampler: Sampler | None = None
         self._channel = Channel(Path(options.channel))
         self._bucket: TokenBucket | None = None
-        self._bytes_per_record = FIRST_GUESS_BYTES
+        self._bytes_per_record, self._most_records = FIRST_GUESS_BYTES, FIRST_BATCH_RECORDS
         self._target: Sample | None = None
         self._start = Offset(
             partitions={
@@ -154,6 +155,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             return start
         control = self._channel.control()
         self._bytes_per_record = control.bytes_per_record or FIRST_GUESS_BYTES
+        self._most_records = control.most_records
         allowed = None if isinstance(limit, ReadAllAvailable) else self._allowed(sample, limit)
         end = advance(begin, sample, allowed, control.due_ms, self._options.heartbeat_ms)
         while end is begin and self._target is not None and any(a < b for a, b in backlog(begin, sample).values()):
@@ -181,7 +183,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         control = self._channel.control()
         log = next((topic for topic, kind in self._options.topics.items() if kind == COORDINATORS_LOG), "")
         partitions = 1 + max((key.partition for key in after.partitions if key.topic == log), default=0)
-        made = bundles(every, self._options.tasks, with_homes(control.groups, log, partitions))
+        made = bundles(every, self._options.tasks, control.most_records, with_homes(control.groups, log, partitions))
         kinds = {**self._options.topics, **control.topics}
         return [Bundle(one, tick_ms, kinds, after.gone) for one in made or [BundleOf()]]
 
@@ -238,13 +240,18 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         return next((topic for topic in logs if topic not in known), None)
 
     def _allowed(self, sample: Sample, limit: ReadLimit) -> dict[int, int]:
-        """Records that each broker may still send, by the byte limit and the size measured so far."""
+        """Records that each broker may still send, by the byte limit and the size measured so far, and by its share of
+        what a batch may hold."""
         rate = limit.max_bytes if isinstance(limit, ReadMaxBytes) else self._options.max_bytes_per_second_per_broker
         if self._bucket is None or self._bucket.rate != rate:
             self._bucket = TokenBucket(rate, min(rate * BURST_S, LARGEST_BATCH_BYTES))
         now_s = time.monotonic()
+        behind = {
+            sample.bounds[key].broker for key, (begin, end) in backlog(self._start, sample).items() if begin < end
+        }
+        most = -(-self._most_records // max(1, len(behind)))
         brokers = {bounds.broker for bounds in sample.bounds.values()}
-        return {b: max(0, int(self._bucket.available(b, now_s) / self._bytes_per_record)) for b in brokers}
+        return {b: min(most, max(0, int(self._bucket.available(b, now_s) / self._bytes_per_record))) for b in brokers}
 
     def _report(self, sampler: Sampler) -> None:
         """Runs in the sampler's thread: what health and progress need to know, now and then."""

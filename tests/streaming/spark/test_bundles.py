@@ -180,8 +180,7 @@ def test_two_bundles_never_write_the_same_state_over_each_other() -> None:
     places, group = lives[0]
 
     def bundle(store: Any, ending: str) -> FoldedBundle:
-        (place,) = (place for place in places if place[0].endswith(ending))
-        ranges = {place: Range(0, rows[place][-1].offset + 1)}
+        ranges = {place: Range(0, rows[place][-1].offset + 1) for place in places if place[0].endswith(ending)}
         batch = read_batch(bundle_of(rows, ranges, [group], 5), CLUSTER_ID)
         return fold_bundle(store, orders(run, known), Knowledge(), batch, fold_here)
 

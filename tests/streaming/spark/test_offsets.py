@@ -6,9 +6,12 @@ from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.spark.offsets import (
     DELETED,
+    FIRST_BATCH_RECORDS,
+    LEAST_BATCH_RECORDS,
     MADE_ANEW,
     Bounds,
     Offset,
+    Pace,
     Sample,
     SourcePartition,
     Span,
@@ -169,7 +172,7 @@ def test_bundles_keep_every_span_once_and_what_concerns_a_group_together(
         *(SourcePartition(topic, "id", n) for topic in topics for n in range(2)),
     ]
     todo = [Span(key, 0, size) for key, size in zip(keys, sizes, strict=False)]
-    made = bundles(todo, at_most, groups)
+    made = bundles(todo, at_most, FIRST_BATCH_RECORDS, groups)
     assert sorted(span for one in made for span in one.spans) == sorted(todo)
     assert len(made) <= max(1, at_most)
     for group, (home, *own) in groups.items():
@@ -186,8 +189,29 @@ def test_a_home_that_is_known_counts_more_than_the_hash() -> None:
 
 
 def test_little_is_read_by_one_task_and_much_by_several() -> None:
-    assert len(bundles([Span(A, 0, 10), Span(B, 0, 10)], 2)) == 1
-    assert len(bundles([Span(A, 0, 10_000), Span(B, 0, 9_000)], 2)) == 2
+    assert len(bundles([Span(A, 0, 10), Span(B, 0, 10)], 2, 2_000)) == 1
+    assert len(bundles([Span(A, 0, 1_000), Span(B, 0, 900)], 2, 2_000)) == 2
+    assert len(bundles([Span(A, 0, 10), Span(B, 0, 10)], 2, 50)) == 2, "expensive ones"
+
+
+def test_nobody_waits_for_the_backlog_of_another_partition() -> None:
+    seen = sample(1_000, 10, 40, 500)
+    after = advance(Offset(), seen, {1: 100}, None, HEARTBEAT_MS)
+    assert [after.partitions[SourcePartition("t", "id", number)] for number in range(3)] == [10, 40, 50]
+
+
+def test_a_first_batch_is_small_and_the_next_ones_are_as_large_as_their_time_allows() -> None:
+    pace = Pace()
+    assert pace.after(10, 0.2) is pace, "it was no test of what is possible"
+    costly = pace.after(2_000, 30.0)
+    assert costly.most == 250, "at once, but not by more than to an eighth"
+    assert costly.after(250, 3.75).most == LEAST_BATCH_RECORDS
+    cheap = pace.after(2_000, 0.1)
+    assert cheap.most == 8_000
+    for _ in range(20):
+        cheap = cheap.after(cheap.most, cheap.most / 100_000)
+    assert 120_000 <= cheap.most <= 150_000, "1.5 s at 100,000 records a second"
+    assert cheap.after(cheap.most, 1.4) is cheap, "a small change is not worth a write"
 
 
 def test_the_bucket_refills_at_its_rate_up_to_the_burst() -> None:
