@@ -9,13 +9,14 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from rebalance_monitor.streaming.supervision import Answerable, PartFailed, Supervised, sentence
 
 # While the job starts and catches up, the machine is the job's; and a short run is left in peace.
 FIRST_AFTER_MS = 300_000
+LOOK_AGAIN_MS = 10_000
 log = logging.getLogger("rebalance_monitor.audit")
 
 
@@ -33,7 +34,8 @@ def installed() -> bool:
 
 
 class AuditProcess:
-    """From `start` to `stop` one audit after the other, `every_ms` apart. `command` is for tests."""
+    """From `start` to `stop` one audit after the other, `every_ms` apart; the first one once the job has caught up.
+    `command` is for tests."""
 
     def __init__(
         self,
@@ -45,14 +47,15 @@ class AuditProcess:
         first_after_ms: int = FIRST_AFTER_MS,
         command: Sequence[str] | None = None,
         answerable: Answerable | None = None,
+        caught_up: Callable[[], bool] = lambda: True,
     ) -> None:
         given = [] if config is None else ["--config", config]
         own = [sys.executable, "-m", "rebalance_monitor", "audit", *given, "-o", "json", "--child"]
         self._command = own if command is None else list(command)
         self._told = told
-        self._begun, self._timeout_s = False, timeout_ms / 1000
+        self._begun, self._timeout_s, self._caught_up = False, timeout_ms / 1000, caught_up
         self._every_ms, self._first_after_ms = every_ms, min(first_after_ms, every_ms)
-        self._ending = threading.Event()
+        self._audited, self._ending = False, threading.Event()
         self._process: subprocess.Popen[str] | None = None
         self._thread = Supervised("audit", self._step, answerable, stop=self._ending)
 
@@ -72,6 +75,9 @@ class AuditProcess:
         if not self._begun:
             self._begun = True
             return self._first_after_ms / 1000
+        if not self._audited and not self._caught_up():
+            return min(LOOK_AGAIN_MS, self._every_ms) / 1000
+        self._audited = True
         try:
             self._once()
         except Exception as why:

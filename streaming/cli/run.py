@@ -90,6 +90,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
             every_ms=settings.audit.every_ms,
             timeout_ms=settings.audit.timeout_ms,
             answerable=exporter,
+            caught_up=lambda: exporter.readiness()[0],
         )
         ending.callback(audit.stop)
         audit.start()

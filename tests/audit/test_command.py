@@ -245,3 +245,19 @@ def test_a_child_ends_with_its_parent(dsn: str, configured: Configured) -> None:
     assert child.stdin is not None
     child.stdin.close()
     assert child.wait(PATIENCE_S) == 143
+
+
+def test_the_first_audit_waits_until_the_job_has_caught_up() -> None:
+    told, asked = Told(), list[bool]()
+
+    def caught_up() -> bool:
+        asked.append(len(asked) == 2)
+        return asked[-1]
+
+    program = 'print(\'{"kind": "audit", "contracts": 1, "broken": 0, "unknown": 0}\')'
+    command = [sys.executable, "-c", program]
+    audits = AuditProcess(None, told, every_ms=10, timeout_ms=900_000, command=command, caught_up=caught_up)
+    audits.start()
+    assert told.wait_for(2) == [0, 0]
+    audits.stop()
+    assert asked == [False, False, True], "and is not asked again"
