@@ -11,6 +11,9 @@ later under the same name, beyond as many as were there at once, came back.
 A name may stand for several members (one client id for all, many processes behind one address). If `most` of them were
 there at once, and members came back more than `most` times four times, then one of them came back five times at least.
 Fewer prove nothing: each may have been restarted once, by a deployment.
+
+The consumer of a sink task is no program of its own: a worker of Connect starts and stops it whenever its group moves
+the task. Whether workers or tasks come and go too often, the Connect group and its statuses say.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -23,6 +26,8 @@ from . import departures
 MOST_NAMES = 96
 """Names that are remembered of one group. The first ones are kept, so that members who all loop are counted."""
 MOST_LETTERS = 100
+SINK_TASK = "connector-consumer-"
+"""What the client id of a sink task's consumer begins with; the name of the task follows."""
 LASTS_MS = 300_000
 """Returns must go on for so long, as most findings must last before people are told: a process that only fails to start
 a few times stays by then."""
@@ -69,7 +74,9 @@ class Present:
 
 
 def names_of(member: MemberResult) -> tuple[str, ...]:
-    """What stays when the member is restarted, the most telling name first."""
+    """What stays when the member is restarted, the most telling name first; nothing of the consumer of a sink task."""
+    if member.client_id.startswith(SINK_TASK):
+        return ()
     instance, client = (member.instance_id or "")[:MOST_LETTERS], member.client_id[:MOST_LETTERS]
     host = member.client_host.lstrip("/")[:MOST_LETTERS]
     names = (

@@ -81,6 +81,10 @@ def test_one_name_of_its_own_is_enough(crasher: Process) -> None:
     assert opened(crash_loop(twenty(), crasher, times=8)) == [LOOP]
 
 
+def test_the_consumer_of_a_sink_task_is_moved_by_its_workers_and_no_crash_loop() -> None:
+    assert opened(crash_loop(twenty(), Process("connector-consumer-orders-3", "/10.0.9.9"), times=60)) == []
+
+
 def test_random_names_on_one_host_are_a_crash_loop() -> None:
     pods = twenty()
     for _ in range(8):

@@ -9,24 +9,25 @@ instance id, which stay in the group without joining until their session ends.
 from collections import defaultdict
 from collections.abc import Iterator
 
+from rebalance_monitor.streaming.core.fold.returns import SINK_TASK
 from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence, Subject
 from .catalogue_status import RUNNING_TWICE
 
-GROUP, CLIENT = "connect-", "connector-consumer-"
+GROUP = "connect-"
 
 
 def consumed_twice(group: str, body: GroupGeneration, evidence: Evidence) -> Iterator[Finding]:
     """Tasks of a sink connector that two members of its consumer group run at once."""
-    prefix = f"{CLIENT}{group.removeprefix(GROUP)}-"
+    prefix = f"{SINK_TASK}{group.removeprefix(GROUP)}-"
     if not group.startswith(GROUP):
         return
     hosts: dict[str, list[str]] = defaultdict(list)
     for member in body.members:
         number = member.client_id.removeprefix(prefix)
         if member.instance_id is None and member.client_id != number and number.isdecimal():
-            hosts[member.client_id.removeprefix(CLIENT)].append(member.client_host.lstrip("/"))
+            hosts[member.client_id.removeprefix(SINK_TASK)].append(member.client_host.lstrip("/"))
     for task, found in sorted(hosts.items()):
         if len(found) > 1:
             times, where = "twice" if len(found) == 2 else "more than once", " and ".join(sorted(set(found)))
