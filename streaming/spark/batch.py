@@ -56,7 +56,7 @@ class ClusterState:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchReport:
     """One committed batch, for logs and metrics. `records` counts what was read, `rows` what was of interest, `results`
-    what was found; `refused` is the table of each row that the store refused."""
+    what was found; `refused` is the table of each row that the store refused; `processes` folded bundles."""
 
     cluster: str
     batch_id: int
@@ -76,6 +76,7 @@ class BatchReport:
     other_groups: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     fold_errors: Mapping[str, int] = field(default_factory=dict)
     refused: tuple[str, ...] = ()
+    processes: tuple[str, ...] = ()
 
 
 class Tasks(Protocol):
@@ -249,6 +250,7 @@ class BatchFunction:
             other_groups=_sum(one.other_groups for one in done),
             fold_errors=_sum(one.fold_errors for one in done),
             refused=tuple(table for one in done for table in one.refused),
+            processes=tuple(sorted({one.process for one in done} - {""})),
         )
         self._on_results(report)
         return report

@@ -17,7 +17,7 @@ was loaded or not at all (`Overtaken`).
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
@@ -82,7 +82,7 @@ class FoldedBundle:
 
     `samples`: for each group that was folded, from when on a sample of the topics is waited for. `left`: groups that
     were not done. `topic_groups`: groups that turned out to have topics of their own, or another home. `refused`: the
-    table of each row that the store refused.
+    table of each row that the store refused. `process`: who folded it, as host and number.
     """
 
     rows: int
@@ -98,7 +98,8 @@ class FoldedBundle:
     unknown_tags: Mapping[str, int]
     other_groups: Mapping[tuple[str, str, str], int]
     fold_errors: Mapping[str, int]
-    refused: tuple[str, ...] = field(default=())
+    refused: tuple[str, ...] = ()
+    process: str = ""
 
 
 def fold_bundle(

@@ -22,6 +22,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.pollers import Pollers, polled
+from .application import Application, did_not_start
 from .batch import BatchFunction, BatchReport, kind_names
 from .bundle import FoldedBundle, Orders
 from .channel import Channel, ReaderStatus
@@ -33,7 +34,7 @@ from .learning import Askers
 from .observing import KnownEnds, Observer
 from .offsets import COORDINATORS_LOG
 from .scratch import full, scratch_folder
-from .session import jvm_ended, stop_session
+from .session import stop_session
 from .source import FORMAT, KafkaSource, SourceOptions
 from .stopping import Stop, end_at_once, start_session_aside
 from .tasks import OpenStore, SparkTasks
@@ -79,6 +80,7 @@ class Job:
         self._restore, self._untold = restore, False
         self._claimed, self._fold, self._pollers = claimed, fold, pollers or Pollers()
         self._tasks = SparkTasks(spark, of_tasks, fold, scratch)
+        self._application = Application(spark, settings.spark.master, time.monotonic())
         self._spark, self._settings, self._section = spark, settings, section
         self._store, self._observer, self._ends, self._scratch = store, observer, ends, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
@@ -110,11 +112,9 @@ class Job:
                 raise CannotRun(
                     "another job has taken over this database; stop one of them, or give each its own database.dsn"
                 ) from problem
-            if jvm_ended():
-                raise CannotRun(
-                    "Spark's Java process has ended, killed from outside or out of memory; give the machine more, "
-                    "or change spark.driver_memory, and start again: nothing is lost"
-                ) from problem
+            if isinstance(problem, CannotRun):
+                raise problem
+            self._application.look(time.monotonic())
             pause_s = FIRST_PAUSE_S if self._committed > committed else min(pause_s * 2, LONGEST_PAUSE_S)
             why = full(self._scratch) or (first_line(problem) if problem is not None else "the query ended")
             log_event("query_restarts", cluster=self._section.name, why=why, pause_s=round(pause_s, 1))
@@ -264,6 +264,7 @@ class Job:
             results=report.results,
             tick_ms=report.tick_ms,
             bundles=report.bundles,
+            processes=list(report.processes),
             ms=round(report.seconds * 1000),
         )
         for result in report.view.others:
@@ -284,6 +285,7 @@ class Job:
             if status.at_ms:
                 self._ends.note(self._cluster_id, status.unread)
             self._say(status)
+            self._application.look(now_s)
             self._watchdog.look(now_s)
             self._pollers.look()
             if now_s - progress_at >= PROGRESS_EVERY_S:
@@ -378,6 +380,8 @@ def run_job(
             raise CannotRun(str(why)) from why
         except OSError as why:
             raise no_room(scratch, why) from why
+        except Exception as why:
+            raise did_not_start(settings.spark.master, why) from why
         if spark is None:
             return log_event("stopped", cluster=section.name)
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))

@@ -7,10 +7,12 @@ the text of an error; and so do the lines of its log.
 """
 
 import logging
+import os
 import pickle
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +100,8 @@ class FoldTask:
                 batch = read_batch(table, self.orders.cluster_id)
                 here = FoldHere(self.fold, goes_on)
                 store, knowledge = self.open_store(), self.knowledge()
-                came = fold_bundle(store, self.orders, knowledge, batch, here, traced=_traced)
+                folded = fold_bundle(store, self.orders, knowledge, batch, here, traced=_traced)
+                came = replace(folded, process=f"{socket.gethostname()} {os.getpid()}")
             except Exception as why:
                 came = _sent(why)
         yield pa.RecordBatch.from_arrays(

@@ -179,7 +179,9 @@ CORRUPTIONS: dict[str, list[str]] = {
     "other_group_kind_known": [only("other_groups", "true", "kind = 'odd'")],
     "other_group_counted": [only("other_groups", "true", "records = 0")],
     "position_in_range": [f"insert into {S}.positions values ('k1', 'id-2', 0, 't', -1, null, false, 1)"],
-    "position_topic_has_one_name": [f"insert into {S}.positions values ('k1', 'id-1', 77, 'another', 1, null, false, 1)"],
+    "position_topic_has_one_name": [
+        f"insert into {S}.positions values ('k1', 'id-1', 77, 'another', 1, null, false, 1)"
+    ],
     "gap_has_extent": [gap(60, 60)],
     "gap_claimed_once": [gap(11, 13)],
     "gap_was_passed": [gap(90, 5_000)],
