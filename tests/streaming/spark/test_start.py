@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.spark.job import run_job
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     observer = SimpleNamespace(trouble=lambda cluster, problem: None)
-    run_job(Settings.model_validate(json.loads(sys.argv[1])), None, observer, None, None)
+    run_job(Settings.model_validate(json.loads(sys.argv[1])), None, observer, None, None, None, None)
 except KeyboardInterrupt:
     sys.exit("interrupted")
 except CannotRun as why:
