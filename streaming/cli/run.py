@@ -3,8 +3,7 @@
 import logging
 import os
 from contextlib import ExitStack
-from functools import cache, partial
-from typing import TYPE_CHECKING
+from functools import partial
 
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.settings import lacking
@@ -14,11 +13,8 @@ from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from .exit_codes import DONE, InputError
 from .json_lines import log_to_stderr
 from .opening import database_dsn, need, settings_from, source
+from .task_store import DSN, task_store
 from .version import package_version
-
-if TYPE_CHECKING:
-    from rebalance_monitor.streaming.store.maintenance import Windows
-    from rebalance_monitor.streaming.store.postgres import PostgresStore
 
 
 def run(config: str | None, fold: FoldGroup | None = None) -> int:
@@ -54,8 +50,9 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     from .auditing import AuditProcess, installed
     from .page_process import PageProcess
 
-    windows = Windows(one.core() for one in settings.maintenance)
-    store = _store(settings, dsn, windows)
+    of_tasks = task_store(settings, config, notify=telling.tells(settings))
+    windows = Windows(of_tasks.windows)
+    store = of_tasks.open(dsn, windows)
     ending.callback(store.close)
     store.migrate()
     exporter = Exporter(
@@ -104,29 +101,5 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         notifying.start(epoch)
         ends.start(epoch)
 
-    of_tasks = partial(store_of_tasks, None if config is None else os.path.abspath(config))
+    os.environ[DSN] = dsn  # for Spark's processes
     run_job(settings, store, exporter, ends, claimed, partial(exporter.restore, store), of_tasks, fold)
-
-
-def _store(settings: Settings, dsn: str, windows: "Windows") -> "PostgresStore":
-    from rebalance_monitor.streaming.store.postgres import PostgresStore
-    from . import telling
-
-    return PostgresStore(
-        dsn,
-        connect_timeout_ms=settings.database.connect_timeout_ms,
-        undecodable_kept=settings.database.undecodable_kept,
-        notify=telling.tells(settings),
-        version=package_version(),
-        windows=windows,
-    )
-
-
-@cache
-def store_of_tasks(config: str | None) -> "PostgresStore":
-    """The store of a process that folds for the job, opened once. It reads the configuration itself, so no password is
-    sent to it."""
-    from rebalance_monitor.streaming.store.maintenance import Windows
-
-    settings = settings_from(config)
-    return _store(settings, database_dsn(settings, config), Windows(one.core() for one in settings.maintenance))

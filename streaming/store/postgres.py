@@ -94,6 +94,8 @@ class PostgresStore(StoredPast):
     def claim(self) -> int:
         """Become the writer: raises the writer epoch and returns it. Every earlier writer is deposed.
 
+        An epoch is a time in µs, so that no writer of another database has the same one.
+
         Groups whose state this release cannot read are due at once: what they left open has to end."""
         with self.database.session() as connection:
             connection.execute(
@@ -101,8 +103,9 @@ class PostgresStore(StoredPast):
                 (STATE_VERSION,),
             )
             row = connection.execute(
-                "insert into rebalance_monitor.writer as old (epoch) values (1)"
-                " on conflict (only_row) do update set epoch = old.epoch + 1, claimed_at = now() returning epoch"
+                "insert into rebalance_monitor.writer as old (epoch)"
+                " values ((extract(epoch from clock_timestamp()) * 1000000)::bigint) on conflict (only_row)"
+                " do update set epoch = greatest(old.epoch + 1, excluded.epoch), claimed_at = now() returning epoch"
             ).fetchone()
         assert row is not None
         return int(row[0])

@@ -148,12 +148,27 @@ def test_a_second_writer_deposes_the_first(store: PostgresStore, dsn: str) -> No
     first = store.claim()
     other = PostgresStore(dsn)
     second = other.claim()
-    assert second == first + 1
+    assert second > first
     with pytest.raises(Deposed, match="another job has taken over"):
         store.commit(commit(first, 0, 10, generation()))
     assert store.positions() == {}
     other.commit(commit(second, 0, 10))
     other.close()
+
+
+def test_a_writer_of_one_database_writes_nothing_into_another(store: PostgresStore, server: str) -> None:
+    """A worker that reads its configuration itself may find one that was edited meanwhile."""
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute("drop database if exists elsewhere with (force)")
+        admin.execute("create database elsewhere")
+    elsewhere = PostgresStore(server.replace("/postgres?", "/elsewhere?"))
+    elsewhere.migrate()
+    epochs = {elsewhere.claim(), elsewhere.claim(), store.claim()}
+    assert len(epochs) == 3
+    with pytest.raises(Deposed):
+        elsewhere.commit(commit(max(epochs), 0, 10, generation()))
+    assert elsewhere.positions() == {}
+    elsewhere.close()
 
 
 def test_nobody_writes_without_a_claim(store: PostgresStore) -> None:

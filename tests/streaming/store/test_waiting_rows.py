@@ -23,16 +23,18 @@ def waiting(start: int, end: int, **more: Any) -> StoredState:
 class WaitingRowsContract:
     """Rows of waiting records are appended, read from the front, and deleted when they are outside of the span."""
 
+    epoch: int
+
     @pytest.fixture
     def empty(self) -> Store:
         raise NotImplementedError
 
     def write(self, store: Store, start: int, states: dict[GroupKey, StoredState]) -> None:
-        store.commit(commit(1, start, start + 10, states=onto(store, states)))
+        store.commit(commit(self.epoch, start, start + 10, states=onto(store, states)))
 
     @pytest.fixture
     def claimed(self, empty: Store) -> Store:
-        assert empty.claim() == 1
+        self.epoch = empty.claim()
         return empty
 
     def test_a_state_comes_with_its_first_two_rows(self, claimed: Store) -> None:
@@ -109,7 +111,7 @@ class TestPostgresStore(WaitingRowsContract):
         return store
 
     def test_the_number_of_waiting_records_is_seen_from_outside(self, store: PostgresStore) -> None:
-        store.claim()
+        self.epoch = store.claim()
         self.write(store, 0, {ONE: waiting(0, 6, waits=(2, 6)), OTHER: waiting(0, 0)})
         assert rows(store, 'select "group", waits from rebalance_monitor.states order by 1') == [
             ("one", 4),
@@ -118,7 +120,7 @@ class TestPostgresStore(WaitingRowsContract):
 
     def test_a_refused_state_takes_its_rows_along(self, store: PostgresStore) -> None:
         """The group begins anew, and nothing of the queue before may be found then."""
-        store.claim()
+        self.epoch = store.claim()
         self.write(store, 0, {ONE: waiting(0, 6)})
         with store.database.session() as connection:
             connection.execute("alter table rebalance_monitor.states add check (due_ms <> 7)")
