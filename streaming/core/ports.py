@@ -129,9 +129,15 @@ class OutOfStep(Exception):
 class AlreadyThere(Exception):
     """All that the bundle covers is stored: an attempt before this one has committed it."""
 
+    def __str__(self) -> str:
+        return "a bundle is stored already: an attempt before this one has committed it"
+
 
 class Overtaken(Exception):
-    """Another bundle has written the state of one of these groups since it was loaded."""
+    """Another bundle has written the state of one of these groups, or one of these partitions, meanwhile."""
+
+    def __str__(self) -> str:
+        return "another bundle has written the same group or partition meanwhile"
 
 
 def already_there(ranges: Mapping[PartitionKey, Range], stored: Mapping[PartitionKey, int]) -> bool:

@@ -73,6 +73,10 @@ class Groups:
             self._show_generation(key, known)
             self._show_state(key, known)
 
+    def knows(self, key: GroupLabels) -> bool:
+        """Whether anything is known of the group."""
+        return key in self._known
+
     def stands(self, standing: Standing) -> None:
         """What the group's latest record shows."""
         key = key_of(standing.cluster, standing.group)

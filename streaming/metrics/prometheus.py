@@ -25,6 +25,7 @@ from .batch_view import BatchView
 from .endpoint import Endpoint
 from .families import Families
 from .incident_series import ZERO_FOR_S
+from .known_group import key_of
 from .limits import SeriesLimits
 from .series import Series
 
@@ -137,7 +138,8 @@ class Exporter:
         self._endpoint.stop()
 
     def restore(self, past: CommittedBefore) -> None:
-        """Publishes again what the database knows; must come before readiness."""
+        """Publishes again what the database knows; must come before readiness, and wherever a committed batch may not
+        have been told of."""
         past.look_for_windows()
         incidents = past.open_incidents(int((self._now_s() - ZERO_FOR_S) * 1000))
         led = past.led()
@@ -154,6 +156,9 @@ class Exporter:
                     self._series.groups.latest(group, loads.get(key), tasks.get(key))
                     if key in standings:
                         self._series.groups.stands(standings[key])
+            for key in dead:
+                if self._series.groups.knows(key_of(*key)):
+                    self._series.groups.stands(standings[key])
             for key, job, agreement, word in agreements:
                 if key not in dead:
                     self._series.groups.agreement(key, job, agreement, word)

@@ -112,6 +112,7 @@ class Series:
     def incidents(self, some: Iterable[Incident], led: Mapping[str, str]) -> None:
         """Incidents known from before; `led` has the leaders of those that are part of another's notification."""
         leaders = set(led.values())
+        self._known.clear()
         for incident in some:
             led_by = led.get(incident.incident_id, "") if incident.firing else ""
             if incident.firing or incident.incident_id in leaders:

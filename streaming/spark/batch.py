@@ -32,6 +32,7 @@ from rebalance_monitor.streaming.core.ports import (
 from rebalance_monitor.streaming.metrics.batch_view import BatchView, together
 from .bundle import FoldedBundle, Orders, fold_bundle
 from .channel import Control
+from .failures import BundleFailed
 from .folding import FoldMany, fold_here
 from .learning import NOBODY_ASKS, Askers, Learning
 from .offsets import Pace
@@ -55,8 +56,11 @@ class ClusterState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchReport:
-    """One committed batch, for logs and metrics. `records` counts what was read, `rows` what was of interest, `results`
-    what was found; `refused` is the table of each row that the store refused; `processes` folded bundles."""
+    """One committed batch, for logs and metrics.
+
+    `records` counts what was read, `rows` what was of interest, `results` what was found; `refused` is the table of
+    each row that the store refused; `processes` folded bundles. `whole`: no bundle failed.
+    """
 
     cluster: str
     batch_id: int
@@ -77,6 +81,7 @@ class BatchReport:
     fold_errors: Mapping[str, int] = field(default_factory=dict)
     refused: tuple[str, ...] = ()
     processes: tuple[str, ...] = ()
+    whole: bool = True
 
 
 class Tasks(Protocol):
@@ -90,8 +95,8 @@ class Tasks(Protocol):
 class BatchFunction:
     """Called with each batch, in order; the writer epoch keeps others off the positions.
 
-    `here` folds in this process. `most_settled`, `most_woken`: how much of what waits one bundle and one batch take
-    (`settling`).
+    `here` folds in this process; `tasks` says how many others may. `most_settled`, `most_woken`: how much of what waits
+    one bundle and one batch take (`settling`).
     """
 
     def __init__(
@@ -105,6 +110,7 @@ class BatchFunction:
         on_results: Callable[[BatchReport], None],
         publish: Callable[[Control], None],
         here: FoldMany = fold_here,
+        tasks: Callable[[], int] = lambda: 1,
         askers: Askers = NOBODY_ASKS,
         most_settled: int = MOST_SETTLED,
         most_woken: int = MOST_WOKEN,
@@ -112,7 +118,7 @@ class BatchFunction:
         self._store, self._settings, self._epoch = store, settings, writer_epoch
         self._most_settled, self._turns = most_settled, Turns(most_woken)
         self._cluster_id, self._started_ms = cluster_id, started_ms
-        self._on_results, self._publish, self._here = on_results, publish, here
+        self._on_results, self._publish, self._here, self._at_once = on_results, publish, here, tasks
         self._learning = Learning(store, settings.name, cluster_id, askers)
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         self._topic_groups = dict(store.with_topics(settings.name))
@@ -152,8 +158,12 @@ class BatchFunction:
         failed = [one for one in told if isinstance(one, Exception)]
         if failed:
             if done:
-                self._report(orders, done, began_s)
-            raise min(failed, key=lambda one: not isinstance(one, Deposed))
+                self._report(orders, done, began_s, whole=False)
+            if any(isinstance(one, Deposed) for one in failed):
+                self._store.commit(Commit(batch_id=batch_id, writer_epoch=self._epoch, ranges={}, states={}))
+                # This job is the writer of its database. Theirs is another one.
+                raise BundleFailed("a worker's configuration names another database than the job's: give it the job's")
+            raise failed[0]
         self._finish(orders, knowledge, done, began_s)
 
     def _orders(self, batch_id: int) -> Orders:
@@ -228,7 +238,13 @@ class BatchFunction:
         return [group for group in dict.fromkeys(woken) if group not in named]
 
     def _report(
-        self, orders: Orders, done: Sequence[FoldedBundle], began_s: float, tick: Tick | None = None
+        self,
+        orders: Orders,
+        done: Sequence[FoldedBundle],
+        began_s: float,
+        tick: Tick | None = None,
+        *,
+        whole: bool = True,
     ) -> BatchReport:
         reached = [one for summary in done for one in summary.reached.values()]
         report = BatchReport(
@@ -250,6 +266,7 @@ class BatchFunction:
             other_groups=_sum(one.other_groups for one in done),
             fold_errors=_sum(one.fold_errors for one in done),
             refused=tuple(table for one in done for table in one.refused),
+            whole=whole,
             processes=tuple(sorted({one.process for one in done} - {""})),
         )
         self._on_results(report)
@@ -285,6 +302,7 @@ class BatchFunction:
             groups=places,
             bytes_per_record=measured,
             most_records=self._pace.most,
+            tasks=self._at_once(),
             revision=revision,
         )
         if control != self._control:

@@ -24,6 +24,7 @@ from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, groups_concerned
 from rebalance_monitor.streaming.core.model.records import Gap, OtherGroup, Tick, Undecodable
+from rebalance_monitor.streaming.core.model.results import Incident, Part
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import (
     AlreadyThere,
@@ -141,6 +142,10 @@ def fold_bundle(
     settling = Settling(fold, settings, tick, knowledge, orders.most_settled)
     outcomes = settling.went_on(groups, {group: one.outcome for group, one in folded.items()})
     _log_errors(settings.name, outcomes, set() if traced is None else traced)
+    if (nobody := outcomes.get(NO_GROUP)) is not None:
+        # Nothing is kept of it, so nothing could end an incident; the log and the metrics tell of its errors.
+        told = tuple(one for one in nobody.results if not isinstance(one, Incident | Part))
+        outcomes = {**outcomes, NO_GROUP: replace(nobody, results=told)}
     commit = Commit(
         batch_id=orders.batch_id,
         writer_epoch=orders.writer_epoch,

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Store
+from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Overtaken, Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.pollers import Pollers, polled
 from .application import Application, did_not_start
@@ -91,7 +91,7 @@ class Job:
         self._ticked = False
         self._settled = False
         self._said = ""
-        self._watchdog = Watchdog(section.name, scratch, settings.source.read_timeout_ms, time.monotonic())
+        self._watchdog = self._new_watchdog()
         self._function: BatchFunction | None = None
         self._progress: tuple[float, int] | None = None
         self._unread: dict[str, tuple[int, int]] = {}
@@ -120,16 +120,17 @@ class Job:
             log_event("query_restarts", cluster=self._section.name, why=why, pause_s=round(pause_s, 1))
             if isinstance(problem, Hangs):
                 self._observer.part(problem.name, why)
-            if not isinstance(problem, OutOfStep) or problem.why:
+            heals = isinstance(problem, AlreadyThere | Overtaken) or (
+                isinstance(problem, OutOfStep) and not problem.why
+            )
+            if not heals:
                 self._observer.trouble(self._section.name, why)
             stop.wait(pause_s)
 
     def _run_query(self, epoch: int, stop: Stop) -> BaseException | None:
         """One life of the query. Returns why it ended."""
         self._failure, self._ticked, self._settled, self._function = None, False, False, None
-        self._watchdog = Watchdog(
-            self._section.name, self._scratch, self._settings.source.read_timeout_ms, time.monotonic()
-        )
+        self._watchdog = self._new_watchdog()
         checkpoint: Path | None = None
         query: StreamingQuery | None = None
         try:
@@ -160,6 +161,10 @@ class Job:
             if checkpoint is not None:
                 shutil.rmtree(checkpoint, ignore_errors=True)
 
+    def _new_watchdog(self) -> Watchdog:
+        local, read_ms = self._settings.spark.master.startswith("local"), self._settings.source.read_timeout_ms
+        return Watchdog(self._section.name, self._scratch, read_ms, time.monotonic(), here=local)
+
     def _remember_unread(self) -> None:
         """What the last reader knew of and had not read: a topic that was deleted meanwhile takes it along."""
         status = self._channel.status()
@@ -168,6 +173,8 @@ class Job:
 
     def _start(self, epoch: int, checkpoint: Path) -> "StreamingQuery":
         asked, polling = self._pollers, self._settings.polling
+        # What is polled is of all partitions, so it is folded with what was read, in this process.
+        polling_groups = asked.groups is not None
         function = self._function = BatchFunction(
             self._store,
             self._core,
@@ -177,11 +184,9 @@ class Job:
             on_results=self._report,
             publish=self._channel.publish,
             here=FoldHere(self._fold),
+            tasks=lambda: 1 if polling_groups else self._spark.sparkContext.defaultParallelism,
             askers=Askers(asked.topics, asked.states, asked.groups, asked.progress, polling.progress_groups),
         )
-
-        # What is polled is of all partitions, so it is folded with what was read, in this process.
-        polling_groups = asked.groups is not None
 
         def on_batch(frame: Any, batch_id: int) -> None:
             try:
@@ -191,7 +196,8 @@ class Job:
                 else:
                     function.spread(frame, batch_id, self._spread)
             except BaseException as why:
-                self._untold |= isinstance(why, AlreadyThere)
+                # After a batch that is out of step all that was committed is told; after another, nobody knows.
+                self._untold |= not isinstance(why, OutOfStep)
                 self._failure = why
                 # Spark searches the text of this error with an expression that overflows Java's stack on a long one,
                 # such as the trace of a call that `query.stop()` interrupted.
@@ -247,12 +253,11 @@ class Job:
             poll_max_ms=source.poll_max_ms,
             read_timeout_ms=source.read_timeout_ms,
             max_lag_s=self._settings.ready.max_lag_s,
-            tasks=1 if polled else self._spark.sparkContext.defaultParallelism,
             client=self._section.librdkafka(),
         )
 
     def _report(self, report: BatchReport) -> None:
-        self._committed += 1
+        self._committed += report.whole
         self._ticked |= report.tick_ms is not None
         log_event(
             "batch",

@@ -57,8 +57,7 @@ NO_LEADER = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """Everything the source must know. `unread`: of the status of the reader before this one; `tasks`: how many may
-    read at once.
+    """Everything the source must know. `unread`: of the status of the reader before this one.
 
     `client` carries credentials and travels apart, under a name Spark redacts.
     """
@@ -74,7 +73,6 @@ class SourceOptions:
     poll_max_ms: int
     read_timeout_ms: int
     max_lag_s: float
-    tasks: int
     client: dict[str, str]
 
     def spark(self) -> dict[str, str]:
@@ -183,7 +181,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         control = self._channel.control()
         log = next((topic for topic, kind in self._options.topics.items() if kind == COORDINATORS_LOG), "")
         partitions = 1 + max((key.partition for key in after.partitions if key.topic == log), default=0)
-        made = bundles(every, self._options.tasks, control.most_records, with_homes(control.groups, log, partitions))
+        made = bundles(every, control.tasks, control.most_records, with_homes(control.groups, log, partitions))
         kinds = {**self._options.topics, **control.topics}
         return [Bundle(one, tick_ms, kinds, after.gone) for one in made or [BundleOf()]]
 

@@ -10,6 +10,7 @@ import logging
 import os
 import pickle
 import socket
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
+from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
+from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory
 from rebalance_monitor.streaming.core.ports import Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from . import stacks
@@ -116,15 +118,18 @@ def _sent(why: Exception) -> Exception:
             return pickle.loads(pickle.dumps(why))  # type: ignore[no-any-return]
     except Exception:
         pass
-    return BundleFailed(f"{type(why).__name__}: {first_line(why)}")
+    frames = "; ".join(
+        f"{Path(one.filename).name}:{one.lineno}" for one in traceback.extract_tb(why.__traceback__)[-3:]
+    )
+    return BundleFailed(f"{type(why).__name__}: {first_line(why)} (at {socket.gethostname()}, {frames})")
 
 
 class SparkTasks:
-    """`batch.Tasks` on a session. Knowledge is sent when it changes."""
+    """`batch.Tasks` on a session."""
 
     def __init__(self, spark: "SparkSession", open_store: OpenStore, fold: FoldGroup, scratch: Path) -> None:
         self._spark, self._open_store, self._fold, self._scratch = spark, open_store, fold, scratch
-        self._sent: tuple[Knowledge, Broadcast[Knowledge]] | None = None
+        self._sent: tuple[TopicHistory, Broadcast[TopicHistory]] | None = None
 
     def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[FoldedBundle | Exception]:
         task = FoldTask(orders, self._at_workers(knowledge), self._open_store, self._fold, self._scratch)
@@ -136,26 +141,23 @@ class SparkTasks:
         return [one.came for one in told]
 
     def _at_workers(self, knowledge: Knowledge) -> Callable[[], Knowledge]:
-        """How a worker gets it."""
-        if knowledge == NOTHING_KNOWN:
-            return _nothing_known
-        if self._sent is None or self._sent[0] is not knowledge:
+        """How a worker gets it. What is known of topics is large and changes seldom, so it is sent once."""
+        topics = knowledge.topics
+        if topics is NO_SAMPLES:
+            return _Known(knowledge)
+        if self._sent is None or self._sent[0] is not topics:
             if self._sent is not None:
                 self._sent[1].destroy()
-            self._sent = knowledge, self._spark.sparkContext.broadcast(knowledge)
-        return _Value(self._sent[1])
+            self._sent = topics, self._spark.sparkContext.broadcast(topics)
+        return _Known(replace(knowledge, topics=NO_SAMPLES), self._sent[1])
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
-    """What was broadcast."""
+class _Known:
+    """Knowledge, its topics broadcast."""
 
-    of: "Broadcast[Knowledge]"
+    rest: Knowledge
+    topics: "Broadcast[TopicHistory] | None" = None
 
     def __call__(self) -> Knowledge:
-        knowledge: Knowledge = self.of.value
-        return knowledge
-
-
-def _nothing_known() -> Knowledge:
-    return NOTHING_KNOWN
+        return self.rest if self.topics is None else replace(self.rest, topics=self.topics.value)

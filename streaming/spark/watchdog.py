@@ -67,9 +67,10 @@ class Hangs(Exception):
 class Watchdog:
     """One query's life. Times are those of a clock that only goes forward, in seconds."""
 
-    def __init__(self, cluster: str, folder: Path, read_timeout_ms: int, began_s: float) -> None:
+    def __init__(self, cluster: str, folder: Path, read_timeout_ms: int, began_s: float, *, here: bool = True) -> None:
+        """`here`: tasks run on this machine, so it is seen that they fold."""
         self._cluster, self._folder = cluster, folder
-        self._reading_at_most_s = read_timeout_ms / 1000 + READING_S
+        self._reading_at_most_s = read_timeout_ms / 1000 + READING_S + (0.0 if here else FOLDING_S)
         self._heard_s, self.has_reported = began_s, False
         self._last_at_ms = 0
         self._reading_since_s: float | None = None

@@ -49,6 +49,8 @@ from .waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waitin
 from .writer import check_epoch
 
 KEPT_UNDECODABLE = 100
+OTHERS_LOOK_MS = 10_000
+"""So long after a window's end another process, whose clock may be slow, may still have muted an incident by it."""
 
 
 def _now_ms() -> int:
@@ -80,7 +82,7 @@ class PostgresStore(StoredPast):
         self._windows = windows if windows is not None else Windows()
         self._now_ms = now_ms
         # Before the first look, somebody may have been muted by the process before.
-        self._may_be_muted = True
+        self._may_be_muted, self._muted_until_ms = True, 0
 
     def migrate(self) -> tuple[int, ...]:
         """Brings the schema up to date; returns the numbers of the migrations applied."""
@@ -233,7 +235,7 @@ class PostgresStore(StoredPast):
             muting = self._muting(connection, notified.told, commit)
             # One round trip for all that needs no answer; a savepoint needs one.
             with nullcontext() if one_by_one else connection.pipeline():
-                tables.POSITIONS.write(
+                moved = tables.POSITIONS.write(
                     connection,
                     [
                         (
@@ -288,9 +290,16 @@ class PostgresStore(StoredPast):
                     prune(connection)
                 _begin_anew(connection, writing.refused)
             refused = sum(row.table == tables.STATES.name for row in writing.refused)
-            if sum(cursor.rowcount for cursor in states) + refused < len(commit.states):
+            further = sum(span.start < span.end for span in commit.ranges.values())
+            if (
+                sum(cursor.rowcount for cursor in states) + refused < len(commit.states)
+                or sum(cursor.rowcount for cursor in moved) < further
+            ):
                 raise Overtaken
-        self._may_be_muted = bool(self._windows.running(muting.now_ms)) or (self._may_be_muted and bool(commit.ranges))
+        if self._windows.running(muting.now_ms):
+            self._may_be_muted, self._muted_until_ms = True, muting.now_ms + OTHERS_LOOK_MS
+        elif not commit.ranges and muting.now_ms >= self._muted_until_ms:
+            self._may_be_muted = False
         return writing.refused
 
     def look_for_windows(self) -> None:

@@ -50,7 +50,6 @@ class Drained:
             poll_max_ms=500,
             read_timeout_ms=10_000,
             max_lag_s=10.0,
-            tasks=2,
             client={"bootstrap.servers": watched.broker.address},
         )
 
