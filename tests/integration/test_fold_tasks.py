@@ -201,7 +201,7 @@ def test_an_error_that_nobody_foresaw_is_one_sentence(spark: Any, databases: Dat
     tasks = SparkTasks(spark, NoStore(), fold_group, tmp_path)
     (failed,) = tasks(world.frame([one_bundle(world)]), world.orders(), NOTHING_KNOWN)
     assert isinstance(failed, BundleFailed)
-    assert str(failed).startswith("ZeroDivisionError: of a kind that nobody foresaw (on ")
+    assert str(failed).startswith("ZeroDivisionError: of a kind that nobody foresaw (at ")
 
 
 def test_an_error_of_a_fold_costs_one_group_and_is_logged_by_the_job(
