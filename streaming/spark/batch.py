@@ -35,7 +35,7 @@ from .channel import Control
 from .failures import BundleFailed
 from .folding import FoldMany, fold_here
 from .learning import NOBODY_ASKS, Askers, Learning
-from .offsets import Pace
+from .offsets import BatchLimit
 from .rows import Batch, read_batch
 from .settling import AT_ONCE_MS, MOST_SETTLED, MOST_WOKEN, Turns
 
@@ -128,7 +128,7 @@ class BatchFunction:
         self._own = ClusterState() if self._own_stored is None else loads(ClusterState, self._own_stored.state)
         self._traced = set[str]()
         self._read_to_the_end_ms: int | None = None
-        self._control, self._pace = Control(), Pace()
+        self._control, self._limit = Control(), BatchLimit()
         self._tell_reader(store.earliest_due_ms(settings.name), 0.0)
 
     @property
@@ -211,7 +211,7 @@ class BatchFunction:
         report = self._report(orders, every, began_s, tick)
         samples = {group: from_ms for one in every for group, from_ms in one.samples.items()}
         self._learning.committed(knowledge, samples, report.view.others)
-        self._pace = self._pace.after(report.records, report.seconds)
+        self._limit = self._limit.after(report.records, report.seconds)
         due_ms = self._next_due_ms(tick, sum(one.left for one in every))
         self._tell_reader(due_ms, report.bytes / report.records if report.records >= MEASURE_FROM_RECORDS else 0.0)
         _complete(done)
@@ -301,7 +301,7 @@ class BatchFunction:
             topics=topics,
             groups=places,
             bytes_per_record=measured,
-            most_records=self._pace.most,
+            most_records=self._limit.most,
             tasks=self._at_once(),
             revision=revision,
         )

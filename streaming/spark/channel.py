@@ -18,7 +18,7 @@ from .offsets import FIRST_BATCH_RECORDS
 class Control:
     """What the reader must know. `topics` = name -> kind, beside those in its options; `revision` counts changes.
     `groups` = group -> its home (empty while nobody knows it) and its topics: all of them are read in one bundle.
-    `most_records` = how many a batch may hold (`offsets.Pace`), `tasks` = how many may read it at once."""
+    `most_records` = how many a batch may hold (`offsets.BatchLimit`), `tasks` = how many may read it at once."""
 
     due_ms: int | None = None
     topics: dict[str, str] = field(default_factory=dict)

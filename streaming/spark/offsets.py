@@ -280,7 +280,7 @@ def _together(todo: Sequence[Span], groups: Mapping[str, Sequence[str]]) -> list
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class BatchLimit:
     """How many records a batch may hold, so that none takes long: others wait while one is folded.
 
     `most` begins small, because nobody knows what a record costs before one was folded.
@@ -288,13 +288,15 @@ class Pace:
 
     most: int = FIRST_BATCH_RECORDS
 
-    def after(self, records: int, seconds: float) -> "Pace":
+    def after(self, records: int, seconds: float) -> "BatchLimit":
         """The pace after a batch of so many records took so long."""
         if records < self.most // 2 and seconds < BATCH_S:
             return self  # it was no test of what is possible
         fitting = int(records * BATCH_S / max(seconds, 0.001))
         most = min(max(fitting, self.most // 8, LEAST_BATCH_RECORDS), self.most * 4, MOST_BATCH_RECORDS)
-        return Pace(most) if abs(most - self.most) >= self.most // 5 else self  # a small change is not worth a write
+        return (
+            BatchLimit(most) if abs(most - self.most) >= self.most // 5 else self
+        )  # a small change is not worth a write
 
 
 class TokenBucket:

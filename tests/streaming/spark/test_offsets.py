@@ -9,9 +9,9 @@ from rebalance_monitor.streaming.spark.offsets import (
     FIRST_BATCH_RECORDS,
     LEAST_BATCH_RECORDS,
     MADE_ANEW,
+    BatchLimit,
     Bounds,
     Offset,
-    Pace,
     Sample,
     SourcePartition,
     Span,
@@ -201,12 +201,12 @@ def test_nobody_waits_for_the_backlog_of_another_partition() -> None:
 
 
 def test_a_first_batch_is_small_and_the_next_ones_are_as_large_as_their_time_allows() -> None:
-    pace = Pace()
-    assert pace.after(10, 0.2) is pace, "it was no test of what is possible"
-    costly = pace.after(2_000, 30.0)
+    limit = BatchLimit()
+    assert limit.after(10, 0.2) is limit, "it was no test of what is possible"
+    costly = limit.after(2_000, 30.0)
     assert costly.most == 250, "at once, but not by more than to an eighth"
     assert costly.after(250, 3.75).most == LEAST_BATCH_RECORDS
-    cheap = pace.after(2_000, 0.1)
+    cheap = limit.after(2_000, 0.1)
     assert cheap.most == 8_000
     for _ in range(20):
         cheap = cheap.after(cheap.most, cheap.most / 100_000)
