@@ -95,8 +95,8 @@ class Tasks(Protocol):
 class BatchFunction:
     """Called with each batch, in order; the writer epoch keeps others off the positions.
 
-    `here` folds in this process; `tasks` says how many others may. `most_settled`, `most_woken`: how much of what waits
-    one bundle and one batch take (`settling`).
+    `here` folds in this process; `tasks` says how many others may; `traced`: errors whose trace was logged.
+    `most_settled`, `most_woken`: how much of what waits one bundle and one batch take (`settling`).
     """
 
     def __init__(
@@ -111,6 +111,7 @@ class BatchFunction:
         publish: Callable[[Control], None],
         here: FoldMany = fold_here,
         tasks: Callable[[], int] = lambda: 1,
+        traced: set[str] | None = None,
         askers: Askers = NOBODY_ASKS,
         most_settled: int = MOST_SETTLED,
         most_woken: int = MOST_WOKEN,
@@ -126,7 +127,7 @@ class BatchFunction:
         self._own_key = GroupKey("", settings.name)
         self._own_stored = store.load([self._own_key]).get(self._own_key)
         self._own = ClusterState() if self._own_stored is None else loads(ClusterState, self._own_stored.state)
-        self._traced = set[str]()
+        self._traced = set[str]() if traced is None else traced
         self._read_to_the_end_ms: int | None = None
         self._control, self._limit = Control(), BatchLimit()
         self._tell_reader(store.earliest_due_ms(settings.name), 0.0)

@@ -185,6 +185,7 @@ class Job:
             publish=self._channel.publish,
             here=FoldHere(self._fold),
             tasks=lambda: 1 if polling_groups else self._spark.sparkContext.defaultParallelism,
+            traced=self._tasks.traced,
             askers=Askers(asked.topics, asked.states, asked.groups, asked.progress, polling.progress_groups),
         )
 
@@ -196,8 +197,7 @@ class Job:
                 else:
                     function.spread(frame, batch_id, self._spread)
             except BaseException as why:
-                # After a batch that is out of step all that was committed is told; after another, nobody knows.
-                self._untold |= not isinstance(why, OutOfStep)
+                self._untold |= not isinstance(why, OutOfStep)  # after which all that was committed is told
                 self._failure = why
                 # Spark searches the text of this error with an expression that overflows Java's stack on a long one,
                 # such as the trace of a call that `query.stop()` interrupted.

@@ -289,14 +289,13 @@ class BatchLimit:
     most: int = FIRST_BATCH_RECORDS
 
     def after(self, records: int, seconds: float) -> "BatchLimit":
-        """The pace after a batch of so many records took so long."""
+        """The limit after a batch of so many records took so long."""
         if records < self.most // 2 and seconds < BATCH_S:
             return self  # it was no test of what is possible
         fitting = int(records * BATCH_S / max(seconds, 0.001))
         most = min(max(fitting, self.most // 8, LEAST_BATCH_RECORDS), self.most * 4, MOST_BATCH_RECORDS)
-        return (
-            BatchLimit(most) if abs(most - self.most) >= self.most // 5 else self
-        )  # a small change is not worth a write
+        changes = abs(most - self.most) >= self.most // 5  # less is not worth a write
+        return BatchLimit(most) if changes else self
 
 
 class TokenBucket:

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 LOG = "rebalance_monitor"
 _TOLD = pa.schema([("told", pa.binary())])
-_traced = set[str]()
-"""Errors of folds whose trace this process has logged."""
 OpenStore = Callable[[], Store]
 """Opens a process's own store, once; it is sent to the workers, so it holds no password."""
 
@@ -102,7 +100,7 @@ class FoldTask:
                 batch = read_batch(table, self.orders.cluster_id)
                 here = FoldHere(self.fold, goes_on)
                 store, knowledge = self.open_store(), self.knowledge()
-                folded = fold_bundle(store, self.orders, knowledge, batch, here, traced=_traced)
+                folded = fold_bundle(store, self.orders, knowledge, batch, here)
                 came = replace(folded, process=f"{socket.gethostname()} {os.getpid()}")
             except Exception as why:
                 came = _sent(why)
@@ -125,19 +123,23 @@ def _sent(why: Exception) -> Exception:
 
 
 class SparkTasks:
-    """`batch.Tasks` on a session."""
+    """`batch.Tasks` on a session. `traced`: errors of folds whose trace was logged."""
 
     def __init__(self, spark: "SparkSession", open_store: OpenStore, fold: FoldGroup, scratch: Path) -> None:
         self._spark, self._open_store, self._fold, self._scratch = spark, open_store, fold, scratch
+        self.traced = set[str]()
         self._sent: tuple[TopicHistory, Broadcast[TopicHistory]] | None = None
 
     def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[FoldedBundle | Exception]:
         task = FoldTask(orders, self._at_workers(knowledge), self._open_store, self._fold, self._scratch)
         lines = frame.mapInArrow(task, "told binary").toArrow()
         told: list[Told] = [pickle.loads(line.as_py()) for line in lines.column("told")]
-        for one in told:
-            for line in one.log:
-                logging.getLogger(line.logger).log(line.level, line.event, extra={"fields": line.fields})
+        for line in (line for one in told for line in one.log):
+            if line.fields.get("fingerprint") in self.traced:
+                line.fields.pop("trace", None)
+            elif "trace" in line.fields:
+                self.traced.add(line.fields["fingerprint"])
+            logging.getLogger(line.logger).log(line.level, line.event, extra={"fields": line.fields})
         return [one.came for one in told]
 
     def _at_workers(self, knowledge: Knowledge) -> Callable[[], Knowledge]:

@@ -8,6 +8,7 @@ import time
 from types import SimpleNamespace
 
 from lab.ports import HOST
+from rebalance_monitor.streaming.metrics.batch_view import BatchView
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.spark.channel import ReaderStatus
 from tests.streaming.builders import incident
@@ -24,7 +25,7 @@ def main(port: int, cluster: str) -> None:
     nothing: dict[str, object] = {"kinds": {}, "unknown_tags": {}, "other_groups": {}, "fold_errors": {}}
     while True:
         exporter.reader(cluster, caught_up)
-        exporter.batch(SimpleNamespace(cluster=cluster, rows=0, seconds=0.0, results=(), **nothing))
+        exporter.batch(SimpleNamespace(cluster=cluster, rows=0, seconds=0.0, view=BatchView(), refused=(), **nothing))
         time.sleep(BATCH_EVERY_S)
 
 
