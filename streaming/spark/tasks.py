@@ -148,8 +148,9 @@ class SparkTasks:
         if topics is NO_SAMPLES:
             return _Known(knowledge)
         if self._sent is None or self._sent[0] is not topics:
-            if self._sent is not None:
-                self._sent[1].destroy()
+            before, self._sent = self._sent, None  # whatever fails from here on: it is destroyed once
+            if before is not None:
+                before[1].destroy()
             self._sent = topics, self._spark.sparkContext.broadcast(topics)
         return _Known(replace(knowledge, topics=NO_SAMPLES), self._sent[1])
 

@@ -12,7 +12,7 @@ SESSION = """
 import sys
 from pathlib import Path
 
-from rebalance_monitor.streaming.config.spark import SparkSection
+from rebalance_monitor.streaming.config.sections import SparkSection
 from rebalance_monitor.streaming.spark.session import start_session, stop_session
 
 spark = start_session(SparkSection(master="local[1]"), Path(sys.argv[1]))
