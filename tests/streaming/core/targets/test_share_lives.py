@@ -112,7 +112,8 @@ class Life:
         if self.wrong:
             self.mutate(computed)
         changed = {name: of for name, of in computed.items() if self.targets.get(name) != of}
-        self.targets = computed
+        # A target that is equal is not written again: the coordinator goes on from the record, in its order of topics.
+        self.targets = {name: changed.get(name, self.targets.get(name, of)) for name, of in computed.items()}
         dated_ms = self.story.now_ms if self.release >= (4, 3) else 0
         self.story.target(self.epoch, changed, at_ms=dated_ms)
         for name in sorted(self.subscribed, key=lambda one: one != asking):
