@@ -32,6 +32,12 @@ def told(job: Child) -> set[Gap]:
     return {tuple(line[name] for name in names) for line in events(job, "gap")}
 
 
+def in_log(watched: Watched, job: Child, wanted: set[Gap]) -> set[Gap]:
+    """What the log states, once it states these: its lines follow the commit."""
+    watched.lab.wait_for("the log's lines", lambda: told(job) >= wanted, job, PATIENCE_S)
+    return told(job)
+
+
 def value(watched: Watched, name: str, topic: str = "") -> float:
     """0 where there is no such series yet."""
     lines = [one for one in watched.metric(name + "{") if not topic or f'topic="{topic}"' in one]

@@ -12,7 +12,7 @@ import pytest
 from lab.asking import local
 from lab.cluster import config_topic
 from lab.process import Child
-from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, told
+from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, in_log, told
 from tests.integration.taking_away import delete, ends
 from tests.integration.told import kill
 from tests.integration.watched import Watched
@@ -86,7 +86,7 @@ def test_what_was_known_of_a_deleted_topic_and_not_read_is_a_gap(watched: Watche
         assert (gap[0], gap[1], gap[3], gap[4]) == (STATUSES, 0, end, "topic_deleted")
         assert before <= gap[2] < end, "what was read is not lost"
         assert position(watched) == end
-        assert told(job) == {gap}
+        assert in_log(watched, job, {gap}) == {gap}
         agree(watched, job, {gap}, STATUSES)
         assert f"{STATUSES}: no_such_topic" in degraded(watched)
         assert by_api(job) == [gap]
@@ -126,7 +126,7 @@ def test_what_a_killed_job_knew_of_is_a_gap_for_the_next(watched: Watched) -> No
     expected = {(gone, 0, read[gone], RECORDS, "topic_deleted"), (anew, 0, read[anew], RECORDS, "topic_made_anew")}
     with watched.job("after", clusters=clusters, source=SLOW) as job:
         watched.lab.wait_for("both gaps", lambda: set(gaps(watched)) - before == expected, job, PATIENCE_S)
-        assert told(job) == expected
+        assert in_log(watched, job, expected) == expected
         for topic in (gone, anew):
             agree(watched, job, {one for one in expected if one[0] == topic}, topic)
         watched.wait_ready(job)

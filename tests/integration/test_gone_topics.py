@@ -19,7 +19,7 @@ from lab.cluster import config_topic
 from lab.process import Child
 from lab.simulated_group.members import SimulatedGroup
 from lab.simulated_group.rehearsal import TIMING
-from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, told, value
+from tests.integration.gaps_told import Gap, agree, degraded, events, gaps, in_log, value
 from tests.integration.secured import Secured, client, secured
 from tests.integration.taking_away import admin, all_read, delete, ends, truncate, ungrant
 from tests.integration.watched import TOPIC, Watched
@@ -133,7 +133,7 @@ def made_anew(watched: Watched, job: Child, topic: str) -> None:
     anew = (topic, 0, before, before, "topic_made_anew")
     wait(watched, f"{topic} made anew", lambda: anew in gaps(watched), job)
     wait(watched, "no longer missing", lambda: f"{topic}: no_such_topic" not in degraded(watched), job)
-    assert anew in told(job)
+    assert anew in in_log(watched, job, {anew})
     agree(watched, job, {anew}, topic)
     text = page(job, GROUP)
     assert f"from offset {before} on" in text
@@ -231,7 +231,7 @@ def truncated(stage: Secured, job: Child) -> None:
     lost = (STATUSES, 0, before, low, "deleted_before_read")
     wait(watched, "a gap", lambda: bool(gaps(watched)), job)
     assert gaps(watched) == [lost]
-    assert told(job) == {lost}
+    assert in_log(watched, job, {lost}) == {lost}
     agree(watched, job, {lost}, STATUSES)
     text = page(job, GROUP)
     assert f"offsets {before} to {low - 1}" in text
@@ -250,5 +250,5 @@ def of_the_offsets_topic(watched: Watched, job: Child) -> None:
     watched.rebalance("later")
     watched.wait_for_group("later", job)
     watched.wait_ready(job)
-    assert anew() <= told(job)
+    assert anew() <= in_log(watched, job, anew())
     agree(watched, job, anew(), OFFSETS)
