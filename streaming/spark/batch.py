@@ -6,6 +6,7 @@
 Spark is met through `Tasks` alone. Samples of the topics are stored before a verdict rests on them.
 """
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
+from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import Tick
@@ -22,6 +24,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import (
     Commit,
     Deposed,
+    FoldError,
     GroupKey,
     OutOfStep,
     PartitionKey,
@@ -39,6 +42,7 @@ from .offsets import BatchLimit
 from .rows import Batch, read_batch
 from .settling import AT_ONCE_MS, MOST_SETTLED, MOST_WOKEN, Turns
 
+log = logging.getLogger("rebalance_monitor.job")
 Counted = TypeVar("Counted")
 
 CLUSTER_STATE_VERSION = 1
@@ -95,8 +99,8 @@ class Tasks(Protocol):
 class BatchFunction:
     """Called with each batch, in order; the writer epoch keeps others off the positions.
 
-    `here` folds in this process; `tasks` says how many others may; `traced`: errors whose trace was logged.
-    `most_settled`, `most_woken`: how much of what waits one bundle and one batch take (`settling`).
+    `here` folds in this process; `tasks` says how many others may. `most_settled`, `most_woken`: how much of what waits
+    one bundle and one batch take (`settling`).
     """
 
     def __init__(
@@ -111,7 +115,6 @@ class BatchFunction:
         publish: Callable[[Control], None],
         here: FoldMany = fold_here,
         tasks: Callable[[], int] = lambda: 1,
-        traced: set[str] | None = None,
         askers: Askers = NOBODY_ASKS,
         most_settled: int = MOST_SETTLED,
         most_woken: int = MOST_WOKEN,
@@ -127,7 +130,7 @@ class BatchFunction:
         self._own_key = GroupKey("", settings.name)
         self._own_stored = store.load([self._own_key]).get(self._own_key)
         self._own = ClusterState() if self._own_stored is None else loads(ClusterState, self._own_stored.state)
-        self._traced = set[str]() if traced is None else traced
+        self._traced = set[str]()
         self._read_to_the_end_ms: int | None = None
         self._control, self._limit = Control(), BatchLimit()
         self._tell_reader(store.earliest_due_ms(settings.name), 0.0)
@@ -148,7 +151,7 @@ class BatchFunction:
         batch = read_batch(table, self._cluster_id)
         polled = self._learning.polled(orders.tick(batch.tick))
         knowledge = self._knowledge(batch_id)
-        done = fold_bundle(self._store, orders, knowledge, batch, self._here, polled=polled, traced=self._traced)
+        done = fold_bundle(self._store, orders, knowledge, batch, self._here, polled=polled)
         self._finish(orders, knowledge, [done], began_s)
 
     def spread(self, frame: Any, batch_id: int, tasks: Tasks) -> None:
@@ -201,7 +204,6 @@ class BatchFunction:
             self._here,
             woken=self._woken(folded, knowledge, orders.tick(tick)),
             also=self._own_states(own),
-            traced=self._traced,
         )
         every = [*done, mine]
         self._own = own
@@ -265,13 +267,31 @@ class BatchFunction:
             kinds=_sum(one.kinds for one in done),
             unknown_tags=_sum(one.unknown_tags for one in done),
             other_groups=_sum(one.other_groups for one in done),
-            fold_errors=_sum(one.fold_errors for one in done),
-            refused=tuple(table for one in done for table in one.refused),
+            fold_errors=Counter(_type_of(error) for one in done for _, error in one.errors),
+            refused=tuple(row.table for one in done for row in one.refused),
             whole=whole,
             processes=tuple(sorted({one.process for one in done} - {""})),
         )
+        self._log(orders.batch_id, done)
         self._on_results(report)
         return report
+
+    def _log(self, batch_id: int, done: Iterable[FoldedBundle]) -> None:
+        """Each error of a fold with its coordinates, its trace the first time; each row that the store refused."""
+        for group, error in (pair for one in done for pair in one.errors):
+            trace = {} if error.fingerprint in self._traced else {"trace": error.trace}
+            self._traced.add(error.fingerprint)
+            fields = {
+                "cluster": self._settings.name,
+                "group": group,
+                "record": place_of(error.record),
+                "fingerprint": error.fingerprint,
+                **trace,
+            }
+            log.error("fold_failed", extra={"fields": fields})
+        for row in (row for one in done for row in one.refused):
+            named = {"batch": batch_id, "table": row.table, "key": list(row.key), "why": row.why}
+            log.error("row_refused", extra={"fields": named})
 
     def _next_due_ms(self, tick: Tick | None, left: int) -> int | None:
         """`left`: groups that were not done. They go on at once."""
@@ -317,6 +337,11 @@ def _complete(done: Iterable[FoldedBundle]) -> None:
         for key, reached in one.reached.items():
             if reached.end < reached.planned:
                 raise OutOfStep(key, reached.end, reached.planned, reached.why)
+
+
+def _type_of(error: FoldError) -> str:
+    """The part of the fingerprint before the place."""
+    return error.fingerprint.partition("-")[0]
 
 
 def _sum(counts: Iterable[Mapping[Counted, int]]) -> dict[Counted, int]:

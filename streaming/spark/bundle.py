@@ -14,14 +14,11 @@ run again after its commit finds all of it stored (`AlreadyThere`). The state of
 was loaded or not at all (`Overtaken`).
 """
 
-import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, groups_concerned
 from rebalance_monitor.streaming.core.model.records import Gap, OtherGroup, Tick, Undecodable
 from rebalance_monitor.streaming.core.model.results import Incident, Part
@@ -29,11 +26,13 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import (
     AlreadyThere,
     Commit,
+    FoldError,
     GroupKey,
     OutOfStep,
     PartitionKey,
     Position,
     Range,
+    RefusedRow,
     Store,
     StoredState,
     already_there,
@@ -46,8 +45,6 @@ from .folding import Folded, FoldMany
 from .group_states import StoredGroups
 from .rows import Batch, RawRow, Reached
 from .settling import Settling
-
-log = logging.getLogger("rebalance_monitor.job")
 
 NO_GROUP = ""
 """Of records that are of no group. What they tell is published where they are read, and nothing of it is kept."""
@@ -82,8 +79,8 @@ class FoldedBundle:
     """What came of one bundle, once it is committed.
 
     `samples`: for each group that was folded, from when on a sample of the topics is waited for. `left`: groups that
-    were not done. `topic_groups`: groups that turned out to have topics of their own, or another home. `refused`: the
-    table of each row that the store refused. `process`: who folded it, as host and number.
+    were not done. `topic_groups`: groups that turned out to have topics of their own, or another home. `errors`: each
+    with its group; `refused`: rows that the store refused. `process`: who folded it, as host and number.
     """
 
     rows: int
@@ -98,8 +95,8 @@ class FoldedBundle:
     kinds: Mapping[tuple[str, str], int]
     unknown_tags: Mapping[str, int]
     other_groups: Mapping[tuple[str, str, str], int]
-    fold_errors: Mapping[str, int]
-    refused: tuple[str, ...] = ()
+    errors: tuple[tuple[str, FoldError], ...]
+    refused: tuple[RefusedRow, ...]
     process: str = ""
 
 
@@ -113,10 +110,8 @@ def fold_bundle(
     woken: Iterable[str] = (),
     polled: Sequence[RawRow] = (),
     also: Mapping[GroupKey, StoredState] | None = None,
-    traced: set[str] | None = None,
 ) -> FoldedBundle:
-    """Fold the rows, and the `woken` groups without one; commit once. `also`: states to commit beside them; `traced`:
-    errors whose trace was logged before.
+    """Fold the rows, and the `woken` groups without one; commit once. `also`: states to commit beside them.
 
     Raises OutOfStep, AlreadyThere, Overtaken or Deposed; then nothing is written.
     """
@@ -141,7 +136,6 @@ def fold_bundle(
     folded = fold(settings, groups.tasks, tick, knowledge)
     settling = Settling(fold, settings, tick, knowledge, orders.most_settled)
     outcomes = settling.went_on(groups, {group: one.outcome for group, one in folded.items()})
-    _log_errors(settings.name, outcomes, set() if traced is None else traced)
     if (nobody := outcomes.get(NO_GROUP)) is not None:
         # Nothing is kept of it, so nothing could end an incident; the log and the metrics tell of its errors.
         told = tuple(one for one in nobody.results if not isinstance(one, Incident | Part))
@@ -158,9 +152,6 @@ def fold_bundle(
     )
     nothing = not (ranges or commit.states or commit.results or commit.kept) and also is None
     refused = () if nothing else store.commit(commit)
-    for row in refused:
-        fields = {"batch": orders.batch_id, "table": row.table, "key": list(row.key), "why": row.why}
-        log.error("row_refused", extra={"fields": fields})
     return FoldedBundle(
         rows=len(batch.rows),
         tick=batch.tick,
@@ -174,8 +165,8 @@ def fold_bundle(
         kinds=_kinds(batch.rows, folded.values()),
         unknown_tags=_unknown_tags(folded.values()),
         other_groups=commit.other_groups,
-        fold_errors=_error_types(outcomes),
-        refused=tuple(row.table for row in refused),
+        errors=tuple((group, error) for group, one in sorted(outcomes.items()) for error in one.errors),
+        refused=tuple(refused),
     )
 
 
@@ -238,22 +229,6 @@ def _concerned(store: Store, settings: ClusterSettings, raw: RawRow, topic_group
     return groups_concerned(settings, raw.topic, raw.kind, at_home)
 
 
-def _log_errors(cluster: str, outcomes: Mapping[str, FoldOutcome], traced: set[str]) -> None:
-    """Each error with its coordinates; its trace the first time."""
-    for group, outcome in sorted(outcomes.items()):
-        for error in outcome.errors:
-            trace = {} if error.fingerprint in traced else {"trace": error.trace}
-            traced.add(error.fingerprint)
-            fields = {
-                "cluster": cluster,
-                "group": group,
-                "record": place_of(error.record),
-                "fingerprint": error.fingerprint,
-                **trace,
-            }
-            log.error("fold_failed", extra={"fields": fields})
-
-
 def _other_groups(cluster: str, rows: Sequence[RawRow]) -> dict[tuple[str, str, str], int]:
     """Records of group kinds that are only counted, by (cluster, group, kind)."""
     counts: dict[tuple[str, str, str], int] = {}
@@ -271,13 +246,6 @@ def _of_no_group(raw: RawRow) -> tuple[str, str] | None:
     """A record of a type that nobody knows."""
     row = raw.row()
     return (row.group or NO_GROUP, row.body.kind) if row is not None and isinstance(row.body, OtherGroup) else None
-
-
-def _error_types(outcomes: Mapping[str, FoldOutcome]) -> dict[str, int]:
-    """Errors of folds by their type, the part of the fingerprint before the place."""
-    return dict(
-        Counter(error.fingerprint.partition("-")[0] for outcome in outcomes.values() for error in outcome.errors)
-    )
 
 
 def _kinds(rows: Sequence[RawRow], folded: Iterable[Folded]) -> dict[tuple[str, str], int]:

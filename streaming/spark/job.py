@@ -185,7 +185,6 @@ class Job:
             publish=self._channel.publish,
             here=FoldHere(self._fold),
             tasks=lambda: 1 if polling_groups else self._spark.sparkContext.defaultParallelism,
-            traced=self._tasks.traced,
             askers=Askers(asked.topics, asked.states, asked.groups, asked.progress, polling.progress_groups),
         )
 

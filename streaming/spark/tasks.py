@@ -12,7 +12,7 @@ import pickle
 import socket
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,11 +111,9 @@ class FoldTask:
 
 def _sent(why: Exception) -> Exception:
     """The error as it can be sent: itself where it is one of ours, else what it says."""
-    try:
-        if type(why).__module__.startswith("rebalance_monitor."):
+    if type(why).__module__.startswith("rebalance_monitor."):
+        with suppress(pickle.PickleError, TypeError, AttributeError):  # one that keeps what cannot be sent
             return pickle.loads(pickle.dumps(why))  # type: ignore[no-any-return]
-    except Exception:
-        pass
     frames = "; ".join(
         f"{Path(one.filename).name}:{one.lineno}" for one in traceback.extract_tb(why.__traceback__)[-3:]
     )
@@ -123,11 +121,10 @@ def _sent(why: Exception) -> Exception:
 
 
 class SparkTasks:
-    """`batch.Tasks` on a session. `traced`: errors of folds whose trace was logged."""
+    """`batch.Tasks` on a session."""
 
     def __init__(self, spark: "SparkSession", open_store: OpenStore, fold: FoldGroup, scratch: Path) -> None:
         self._spark, self._open_store, self._fold, self._scratch = spark, open_store, fold, scratch
-        self.traced = set[str]()
         self._sent: tuple[TopicHistory, Broadcast[TopicHistory]] | None = None
 
     def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[FoldedBundle | Exception]:
@@ -135,10 +132,6 @@ class SparkTasks:
         lines = frame.mapInArrow(task, "told binary").toArrow()
         told: list[Told] = [pickle.loads(line.as_py()) for line in lines.column("told")]
         for line in (line for one in told for line in one.log):
-            if line.fields.get("fingerprint") in self.traced:
-                line.fields.pop("trace", None)
-            elif "trace" in line.fields:
-                self.traced.add(line.fields["fingerprint"])
             logging.getLogger(line.logger).log(line.level, line.event, extra={"fields": line.fields})
         return [one.came for one in told]
 
