@@ -73,7 +73,7 @@ def _commit(store: PostgresStore, given: ClusterSettings, some: list[RawRecord],
 def put(store: PostgresStore, *results: Result, batch_id: int = 7) -> None:
     """Commits these as one batch, and states for the groups they are about."""
     groups = {GroupKey(one.cluster, one.group) for one in results if isinstance(one, Generation | Incident)}
-    states = {key: builders.state() for key in groups}
+    states = builders.onto(store, {key: builders.state() for key in groups})
     key = PartitionKey("k9", "id-9", builders.TOPIC, 9)
     start = store.positions().get(key, 0)
     store.commit(
