@@ -39,11 +39,18 @@ def cpu_s(pid: int) -> float:
 
     Without the latter a JVM that starts short-lived programs would look cheaper than it is.
     """
-    ticks = 0
-    for process_id in tree(pid):
-        try:
-            fields = Path(f"/proc/{process_id}/stat").read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        ticks += sum(int(field) for field in fields[11:15])
-    return ticks / os.sysconf("SC_CLK_TCK")
+    return sum(_ticks(process_id, 4) for process_id in tree(pid)) / os.sysconf("SC_CLK_TCK")
+
+
+def own_cpu_s(pid: int) -> float:
+    """Processor seconds of this process alone."""
+    return _ticks(pid, 2) / os.sysconf("SC_CLK_TCK")
+
+
+def _ticks(pid: int, fields: int) -> int:
+    """The first of: user, system, user and system of children that were waited for. 0 where it has ended."""
+    try:
+        found = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except OSError:
+        return 0
+    return sum(int(one) for one in found[11 : 11 + fields])

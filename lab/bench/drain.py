@@ -1,4 +1,4 @@
-"""How fast the job reads a topic that was written before it started: records a second, and how the batches went."""
+"""How fast the job reads and judges topics that were written before it started, and what that costs."""
 
 import json
 import time
@@ -11,13 +11,12 @@ from typing import Any
 
 import psycopg
 
-from lab.bench import topic
-from lab.bench.cost import memory_mib
+from lab.bench.cost import cpu_s, memory_mib, own_cpu_s
+from lab.bench.prepared import PARTITIONS, Prepared
 from lab.bench.stage import BenchStage
 from lab.errors import LabError
 from lab.process import Lab
 
-PARTITIONS = 10
 # The default limit is lifted: the figure is what the job can do, not what it is allowed to.
 SETTINGS: dict[str, dict[str, object]] = {
     "source": {"max_bytes_per_second_per_broker": 10**10},
@@ -31,7 +30,9 @@ PATIENCE_S = 600.0
 class Drained:
     """One drain. `seconds` counts from the query's start to the commit that reached the end.
 
-    `steady_records_per_s` leaves out the first batch, in which Spark starts its Python processes.
+    `steady_records_per_s` leaves out the first batch, in which Spark starts its Python processes. Processor seconds are
+    those from the process's start: of the job with its Java and its workers, of its driver alone, which judges nothing
+    and is what more machines do not make faster, and of PostgreSQL.
     """
 
     records: int
@@ -42,6 +43,9 @@ class Drained:
     largest_batch: int
     slowest_batch_ms: int
     peak_pss_mib: float
+    job_cpu_s: float
+    driver_cpu_s: float
+    postgres_cpu_s: float
 
 
 def events(log: Path) -> Iterator[dict[str, Any]]:
@@ -57,8 +61,7 @@ def reached(dsn: str) -> int:
     """Records below the committed positions."""
     with psycopg.connect(dsn) as connection:
         row = connection.execute(
-            "select coalesce(sum(next_offset), 0)::int8 from rebalance_monitor.positions where topic = %s",
-            (topic.TOPIC,),
+            "select coalesce(sum(next_offset), 0)::int8 from rebalance_monitor.positions"
         ).fetchone()
     return 0 if row is None else int(row[0])
 
@@ -69,38 +72,51 @@ def stored_generations(dsn: str) -> int:
     return 0 if row is None else int(row[0])
 
 
-def drain(lab: Lab, records: int) -> Drained:
-    """Prepare, run until the last record is committed, look at every generation's row."""
+def drain(lab: Lab, prepared: Prepared) -> Drained:
+    """Prepare, run until the last record is committed, look at what is stored."""
     step = lab.progress.step
-    stage = BenchStage(lab, SETTINGS, BROKER)
-    with step(f"a topic of {records} records on a broker of its own"):
+    stage = BenchStage(lab, SETTINGS, BROKER, prepared.cluster())
+    with step(f"a broker of its own with {prepared.about}"):
         stage.prepare()
-        topic.fill(stage.broker.address, records, PARTITIONS)
+        written = prepared.fill(stage.broker.address)
+    postgres = postmaster(stage.postgres.data)
+    postgres_before_s = cpu_s(postgres)
     with step("draining it"):
         job = stage.job = stage.start_job()
         lab.wait_for("streaming job", stage.listening, job)
         peak_mib, deadline = 0.0, time.monotonic() + PATIENCE_S
-        while reached(stage.postgres.dsn) < records:
+        while reached(stage.postgres.dsn) < written.records:
             peak_mib = max(peak_mib, memory_mib(job.pid))
             if not job.running() or time.monotonic() > deadline:
-                raise LabError(f"the job did not drain the topic; the end of {job.log}:\n{job.tail()}")
+                raise LabError(f"the job did not drain the topics; the end of {job.log}:\n{job.tail()}")
             time.sleep(0.25)
+        job_s, driver_s, postgres_s = cpu_s(job.pid), own_cpu_s(job.pid), cpu_s(postgres) - postgres_before_s
+    with step("waiting for what follows by itself"):
+        stage.wait_for_job()
     logged = list(events(job.log))
-    wanted, stored = topic.generations(records), stored_generations(stage.postgres.dsn)
-    if stored != wanted:
-        raise LabError(f"{wanted} generations were written, {stored} have a row")
+    if (stored := stored_generations(stage.postgres.dsn)) != written.generations:
+        raise LabError(f"{written.generations} generations were written, {stored} have a row")
+    prepared.check(stage.postgres.dsn)
     batches = [one for one in logged if one.get("event") == "batch" and one.get("records")]
     began = next(one["at"] for one in logged if one.get("event") == "query_starts")
     return Drained(
-        records=records,
-        generations=stored,
+        records=written.records,
+        generations=written.generations,
         seconds=_moment_s(batches[-1]["at"]) - _moment_s(began),
         steady_records_per_s=_steady(batches),
         batches=len(batches),
         largest_batch=max(one["records"] for one in batches),
         slowest_batch_ms=max(one["ms"] for one in batches),
         peak_pss_mib=peak_mib,
+        job_cpu_s=job_s,
+        driver_cpu_s=driver_s,
+        postgres_cpu_s=postgres_s,
     )
+
+
+def postmaster(data: Path) -> int:
+    """PostgreSQL's first process, which all others are children of."""
+    return int((data / "postmaster.pid").read_text(encoding="ascii").split()[0])
 
 
 def _steady(batches: list[dict[str, Any]]) -> float:

@@ -17,8 +17,11 @@ from pathlib import Path
 
 from lab.bench import drain, report
 from lab.bench.cost import cpu_s, memory_mib
+from lab.bench.generations.load import Load
+from lab.bench.generations.played import Size
 from lab.bench.load import SPOILED
 from lab.bench.observe import Metrics, Rows, alert_latencies_ms, appended_ms, latencies_ms, now_ms, percentile
+from lab.bench.prepared import MostlyCommits, Prepared, TrueGenerations
 from lab.bench.stage import BenchStage
 from lab.cluster import jars, java, postgres
 from lab.errors import LabError
@@ -26,6 +29,9 @@ from lab.paths import BUILD, ROOT
 from lab.process import Lab, Progress, signals_stop
 
 FOLDER = BUILD / "bench"
+PARTS = ("latency", "quiet", "drain", "judge")
+JUDGED = ("range", "cooperative-sticky", "connect", "range", "sticky", "cooperative-sticky", "roundrobin")
+"""Kinds of the groups of the judged load, so that most are what most users have."""
 GROUPS = 6
 RATE_PER_S = 10
 # As long as a running job takes to have its code compiled and its caches filled; a monitor runs for months.
@@ -170,7 +176,7 @@ def alone() -> Iterator[None]:
 def measure(given: argparse.Namespace, progress: Progress) -> Figures:
     """Every figure that was asked for."""
     figures: Figures = {}
-    wanted = given.only or ("latency", "quiet", "drain")
+    wanted = given.only or PARTS
     if "latency" in wanted or "quiet" in wanted:
         with lab_in(FOLDER / "whole", progress) as lab:
             stage = BenchStage(lab)
@@ -188,24 +194,40 @@ def measure(given: argparse.Namespace, progress: Progress) -> Figures:
                 with progress.step(f"a quiet topic for {given.quiet_s} s"):
                     figures |= quiet(stage, given.quiet_s)
     if "drain" in wanted:
-        with lab_in(FOLDER / "drain", progress) as lab:
-            found = drain.drain(lab, given.drain_records)
-        figures |= {f"drain_{name}": round(value, 1) for name, value in asdict(found).items() if name != "seconds"}
-        figures["drain_s"] = round(found.seconds, 1)
+        found = _drained(MostlyCommits(given.drain_records), progress)
+        figures |= _figures("drain", found)
         figures["drain_records_per_s"] = round(found.records / found.seconds)
+    if "judge" in wanted:
+        size = Size(generations=given.judge_generations, groups=given.judge_groups, members=11, partitions=44)
+        found = _drained(TrueGenerations(Load(size, JUDGED)), progress)
+        figures |= _figures("judge", found)
+        cpu_s = found.job_cpu_s + found.postgres_cpu_s
+        figures["judge_cpu_ms_per_generation"] = round(1000 * cpu_s / found.generations, 2)
+        figures["judge_driver_ms_per_generation"] = round(1000 * found.driver_cpu_s / found.generations, 3)
     return figures
+
+
+def _drained(prepared: Prepared, progress: Progress) -> drain.Drained:
+    with lab_in(FOLDER / "drain", progress) as lab:
+        return drain.drain(lab, prepared)
+
+
+def _figures(name: str, found: drain.Drained) -> Figures:
+    """Each field, with this name before it."""
+    fields = {f"{name}_{field}": round(value, 1) for field, value in asdict(found).items() if field != "seconds"}
+    return {**fields, f"{name}_s": round(found.seconds, 1)}
 
 
 def main() -> int:
     """Run, write the report, name what missed its aim."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument(
-        "--only", action="append", choices=("latency", "quiet", "drain"), help="replace a part's figures"
-    )
+    parser.add_argument("--only", action="append", choices=PARTS, help="replace a part's figures")
     parser.add_argument("--load-s", type=int, default=60, help="how long rows are timed under load")
     parser.add_argument("--quiet-samples", type=int, default=30, help="wrong rounds from quiet")
     parser.add_argument("--quiet-s", type=int, default=300, help="how long the processor time of a quiet job is taken")
     parser.add_argument("--drain-records", type=int, default=2_000_000, help="records in the prepared topic")
+    parser.add_argument("--judge-generations", type=int, default=20_000, help="true generations that are drained")
+    parser.add_argument("--judge-groups", type=int, default=140, help="how many groups they are of")
     given = parser.parse_args()
     progress = Progress()
     try:

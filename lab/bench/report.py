@@ -33,6 +33,22 @@ def _latency(name: str, what: str, aims: tuple[float | None, float | None] = (No
     )
 
 
+def _drained(name: str, what: str, aim_s: float | None) -> tuple[Figure, ...]:
+    return (
+        Figure(f"{name}_records", "", f"records in {what}"),
+        Figure(f"{name}_generations", "", "generations among them, each found as a row"),
+        Figure(f"{name}_s", "s", "from the query's start to the commit that reached the end", aim_s),
+        Figure(f"{name}_steady_records_per_s", "/s", "records a second after the first batch"),
+        Figure(f"{name}_batches", "", "batches"),
+        Figure(f"{name}_largest_batch", "", "records in the largest"),
+        Figure(f"{name}_slowest_batch_ms", "ms", "batch function, the slowest", 2000),
+        Figure(f"{name}_peak_pss_mib", "MiB", "memory meanwhile, the highest seen", 1331),
+        Figure(f"{name}_job_cpu_s", "s", "processor time of the job with its start"),
+        Figure(f"{name}_driver_cpu_s", "s", "of its driver alone"),
+        Figure(f"{name}_postgres_cpu_s", "s", "of PostgreSQL"),
+    )
+
+
 FIGURES: tuple[Figure, ...] = (
     Figure("load_generations_per_s", "/s", "generations that the load made, while rows were timed"),
     *_latency("load_append_to_row", "under load: append to committed row", (500, 1500)),
@@ -45,15 +61,11 @@ FIGURES: tuple[Figure, ...] = (
     Figure("load_cpu_percent", "%", "of one core, the whole job under load"),
     Figure("quiet_cpu_percent", "%", "of one core, the whole job on a quiet topic", 5),
     Figure("quiet_s", "s", "how long that was measured"),
-    Figure("drain_records", "", "records in the prepared topic"),
-    Figure("drain_generations", "", "generations among them, each found as a row"),
-    Figure("drain_s", "s", "from the query's start to the commit that reached the end"),
+    *_drained("drain", "the topic of mostly commits", 30),
     Figure("drain_records_per_s", "/s", "records a second, Spark's start of the query included"),
-    Figure("drain_steady_records_per_s", "/s", "records a second after the first batch"),
-    Figure("drain_batches", "", "batches"),
-    Figure("drain_largest_batch", "", "records in the largest"),
-    Figure("drain_slowest_batch_ms", "ms", "batch function, the slowest"),
-    Figure("drain_peak_pss_mib", "MiB", "memory while draining, the highest seen", 1843),
+    *_drained("judge", "the topics of true generations", None),
+    Figure("judge_cpu_ms_per_generation", "ms", "processor time of a generation, PostgreSQL and start included", 2),
+    Figure("judge_driver_ms_per_generation", "ms", "of the driver alone, which more machines do not make faster"),
 )
 
 

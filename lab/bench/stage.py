@@ -39,9 +39,11 @@ class BenchStage(Stage):
         lab: Lab,
         settings: Mapping[str, Mapping[str, Any]] | None = None,
         broker_properties: Mapping[str, object] | None = None,
+        cluster: Mapping[str, Any] | None = None,
     ) -> None:
+        """`cluster`: what the job is told of the cluster, where that differs."""
         super().__init__(lab, Ports.of(free_ports(5)))
-        self._settings = settings or {}
+        self._settings, self._cluster = settings or {}, cluster or {}
         self._broker_properties = broker_properties
 
     def prepare(self) -> None:
@@ -61,6 +63,9 @@ class BenchStage(Stage):
             before = given.get(name, {})
             assert isinstance(before, dict)
             given[name] = {**before, **section}
+        clusters = given["clusters"]
+        assert isinstance(clusters, list)
+        given["clusters"] = [{**one, **self._cluster} for one in clusters]
         return given
 
     def listening(self) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from lab.bench import drain, topic
+from lab.bench.prepared import MostlyCommits
 from lab.process import Lab, Progress
 from tests.integration.watched import own_lab
 
@@ -19,7 +20,7 @@ def lab() -> Iterator[Lab]:
 
 
 def test_a_prepared_topic_is_drained_to_its_last_record(lab: Lab) -> None:
-    found = drain.drain(lab, RECORDS)
+    found = drain.drain(lab, MostlyCommits(RECORDS))
     assert found.records == RECORDS
     assert found.generations == topic.generations(RECORDS)
     assert found.batches >= 1
