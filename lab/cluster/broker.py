@@ -62,10 +62,11 @@ def start(
     port: int,
     controller_port: int,
     others: Mapping[str, object] | None = None,
+    cluster_id: str = CLUSTER_ID,
 ) -> Broker:
     """Format, start, and wait until clients get an answer. `others`: properties that are added or replaced."""
     wanted = {**_properties(lab, port, controller_port), **(others or {})}
-    return _start(lab, java, class_path, "broker", port, wanted, ("--standalone",), brokers=1)
+    return _start(lab, java, class_path, "broker", port, wanted, ("--standalone",), cluster_id, brokers=1)
 
 
 def start_beside(
@@ -87,7 +88,7 @@ def start_beside(
         "log.dirs": lab.folder / f"kafka-{node_id}",
     }
     wanted = {**_properties(lab, port, controller_port), **own, **(others or {})}
-    return _start(lab, java, class_path, f"broker-{node_id}", port, wanted, (), brokers=node_id)
+    return _start(lab, java, class_path, f"broker-{node_id}", port, wanted, (), CLUSTER_ID, brokers=node_id)
 
 
 def _start(
@@ -98,6 +99,7 @@ def _start(
     port: int,
     wanted: Mapping[str, object],
     quorum: tuple[str, ...],
+    cluster_id: str,
     *,
     brokers: int,
 ) -> Broker:
@@ -105,7 +107,7 @@ def _start(
     properties = jvm.write_properties(folder / "server.properties", dict(wanted))
     format_command = jvm.command(
         java, folder, class_path, 128, "kafka.tools.StorageTool",
-        "format", "-t", CLUSTER_ID, *quorum, "--ignore-formatted", "-c", str(properties),
+        "format", "-t", cluster_id, *quorum, "--ignore-formatted", "-c", str(properties),
     )  # fmt: skip
     done = subprocess.run(format_command, capture_output=True, text=True, env=java.environment(), check=False)
     if done.returncode != 0:

@@ -2,7 +2,8 @@
 
 import logging
 import os
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 
 from rebalance_monitor.streaming.config import Settings
@@ -16,6 +17,8 @@ from .opening import database_dsn, need, settings_from, source
 from .task_store import DSN, task_store
 from .version import package_version
 
+log = logging.getLogger("rebalance_monitor.job")
+
 
 def run(config: str | None, fold: FoldGroup | None = None) -> int:
     """0 after a graceful stop. InputError where something outside must be mended first."""
@@ -24,7 +27,7 @@ def run(config: str | None, fold: FoldGroup | None = None) -> int:
     if problems:
         raise InputError("\n".join(f"{source(config)}: {one}" for one in problems))
     dsn = database_dsn(settings, config)
-    need("run", "pyspark", "rebalance_monitor.streaming.store.postgres", "rebalance_monitor.streaming.spark.job")
+    need("run", "pyspark", "rebalance_monitor.streaming.store.postgres", "rebalance_monitor.streaming.spark.clusters")
     from rebalance_monitor.streaming.metrics.endpoint import PortTaken
     from rebalance_monitor.streaming.spark.failures import CannotRun
     from rebalance_monitor.streaming.store.database import DatabaseUnreachable
@@ -42,7 +45,8 @@ def run(config: str | None, fold: FoldGroup | None = None) -> int:
 
 def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: FoldGroup) -> None:
     from rebalance_monitor.streaming.metrics.prometheus import Exporter
-    from rebalance_monitor.streaming.spark.job import run_job
+    from rebalance_monitor.streaming.spark.clusters import run_job
+    from rebalance_monitor.streaming.spark.job import Served
     from rebalance_monitor.streaming.store.gaps import GapWatch
     from rebalance_monitor.streaming.store.known_ends import EndsKeeper
     from rebalance_monitor.streaming.store.maintenance import Windows
@@ -52,9 +56,9 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
 
     of_tasks = task_store(settings, config, notify=telling.tells(settings))
     windows = Windows(of_tasks.windows)
-    store = of_tasks.open(dsn, windows)
-    ending.callback(store.close)
-    store.migrate()
+    whole = of_tasks.open(dsn, windows)
+    ending.callback(whole.close)
+    whole.migrate()
     exporter = Exporter(
         settings.http.port,
         settings.http.host,
@@ -68,9 +72,8 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     )
     ending.callback(exporter.stop)
     exporter.start()
-    exporter.gaps(store.known_gaps(settings.gap.shown_for_s()))
-    exporter.restore(store)
-    logging.getLogger("rebalance_monitor.job").info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
+    exporter.gaps(whole.known_gaps(settings.gap.shown_for_s()))
+    log.info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
     notifying = telling.notifying(settings, dsn, exporter)
     ending.callback(notifying.stop)
     gaps = GapWatch(dsn, settings.gap.shown_for_s(), exporter, exporter)
@@ -95,11 +98,28 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     ends = EndsKeeper(dsn, exporter)
     ending.callback(ends.stop)
 
-    def claimed(epoch: int) -> None:
-        # Until now another job may have been the writer: it notified, and went on after what was restored above.
-        exporter.restore(store)
-        notifying.start(epoch)
-        ends.start(epoch)
+    @contextmanager
+    def serve(cluster: str) -> Iterator[Served]:
+        store = of_tasks.open(dsn, windows, cluster)
+
+        def claimed(epoch: int) -> None:
+            # Until now another job may have been the writer: it notified, and went on after what was restored below.
+            exporter.restore(store)
+            notifying.start(epoch)
+
+        with closing(store):
+            exporter.restore(store)
+            yield Served(store, ends, claimed, partial(exporter.restore, store))
+
+    def reload() -> Settings | None:
+        try:
+            found = settings_from(config)
+            if problems := lacking(found):
+                raise InputError("; ".join(problems))
+        except InputError as why:
+            log.error("configuration_not_read", extra={"fields": {"config": source(config), "why": str(why)}})
+            return None
+        return found
 
     os.environ[DSN] = dsn  # for Spark's processes
-    run_job(settings, store, exporter, ends, claimed, partial(exporter.restore, store), of_tasks, fold)
+    run_job(settings, serve, exporter, of_tasks, fold, reload)

@@ -37,12 +37,13 @@ class TaskStore:
     def __call__(self) -> "PostgresStore":
         return _opened(self)
 
-    def open(self, dsn: str, windows: "Windows") -> "PostgresStore":
-        """A store of one's own."""
+    def open(self, dsn: str, windows: "Windows", cluster: str = "") -> "PostgresStore":
+        """A store of one's own. `cluster`: whose writer it is to become."""
         from rebalance_monitor.streaming.store.postgres import PostgresStore
 
         return PostgresStore(
             dsn,
+            cluster,
             connect_timeout_ms=self.connect_timeout_ms,
             undecodable_kept=self.undecodable_kept,
             notify=self.notify,

@@ -1,6 +1,7 @@
 """Everything that tells people, made from the configuration: receivers of the outbox and the outgoing heartbeat."""
 
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.core.model.settings import teams
@@ -80,18 +81,26 @@ def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
 
 @dataclass(frozen=True, slots=True)
 class Notifying:
-    """What notifies people and services; it begins when this job has become the writer."""
+    """What notifies people and services; it begins when this job has become the writer of a cluster.
+
+    `epochs`: those that this job has claimed.
+    """
 
     dsn: str
     delivery: Delivery | None
     heartbeat: Heartbeat | None
+    epochs: set[int] = field(default_factory=set)
+    _first: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self, epoch: int) -> None:
-        """Begins, as the writer that has claimed this epoch."""
-        if self.delivery is not None:
-            self.delivery.start(epoch)
-        if self.heartbeat is not None:
-            self.heartbeat.start(Writer(self.dsn, epoch))
+        """The job has claimed this one, too. Begins with the first."""
+        with self._first:
+            begins = not self.epochs
+            self.epochs.add(epoch)
+        if begins and self.delivery is not None:
+            self.delivery.start(self.epochs)
+        if begins and self.heartbeat is not None:
+            self.heartbeat.start(Writer(self.dsn, self.epochs))
 
     def stop(self) -> None:
         """Ends. What is not sent stays in the outbox."""

@@ -98,11 +98,6 @@ def lacking(settings: Settings) -> list[str]:
     problems = []
     if not settings.clusters:
         problems.append("clusters is empty, so there is nothing to watch; list at least one cluster")
-    if len(settings.clusters) > 1:
-        problems.append(
-            f"clusters lists {len(settings.clusters)} clusters, one job watches exactly one; "
-            "run one job per cluster, each with its own database"
-        )
     if settings.database.dsn is None:
         problems.append(f"database.dsn is missing; {EXAMPLE}")
     return problems

@@ -15,7 +15,7 @@ from .metric import CLUSTER, LABEL_NAME, PREFIX, Metric
 from .polling_metrics import GROUPS_UNSEEN, LAST_POLL, POLL_REQUESTS
 from .streams_metrics import STREAMS_METRICS
 
-__all__ = ["CLUSTER", "LABEL_NAME", "METRICS", "OF_MONITOR", "PREFIX", "Metric", "label_problem"]
+__all__ = ["CLUSTER", "LABEL_NAME", "METRICS", "OF_CLUSTER", "OF_JOB", "PREFIX", "Metric", "label_problem"]
 _FAST_TO_SLOW_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)
 
 BUILD_INFO = Metric(
@@ -318,11 +318,12 @@ METRICS: tuple[Metric, ...] = (
     NOTIFICATIONS, HEARTBEATS_SENT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
 )  # fmt: skip
 
-OF_MONITOR: tuple[Metric, ...] = (
-    HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, JUDGED_AFTER, BATCH_SECONDS, BATCHES, OUTBOX_PENDING,
-    AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
+OF_CLUSTER: tuple[Metric, ...] = (
+    HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, JUDGED_AFTER, BATCH_SECONDS, BATCHES,
 )  # fmt: skip
-"""What a monitor says of itself from its start on, with 0 for "never yet"."""
+"""What a monitor says from its start on of how it reads a cluster, with 0 for "never yet"."""
+OF_JOB: tuple[Metric, ...] = (OUTBOX_PENDING, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS)
+"""What it says so of itself as a whole."""
 
 
 def label_problem(name: str) -> str | None:

@@ -155,7 +155,7 @@ class Store(Protocol):
     """The only authority on progress."""
 
     def claim(self) -> int:
-        """Become the writer: raises the writer epoch and returns it."""
+        """Become the cluster's writer: raises its writer epoch and returns it."""
         ...
 
     def positions(self) -> Mapping[PartitionKey, int]:

@@ -5,6 +5,7 @@ import logging
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
+from urllib.parse import parse_qs
 
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
@@ -27,8 +28,9 @@ class Scraped(Protocol):
         """The text that Prometheus reads."""
         ...
 
-    def readiness(self) -> tuple[bool, dict[str, object]]:
-        """Whether everything is published and caught up, and what is missing."""
+    def readiness(self, cluster: str | None = None) -> tuple[bool, dict[str, object]]:
+        """Whether everything is published and caught up, and what is missing; of one cluster, or of all. KeyError for
+        one that is not watched."""
         ...
 
 
@@ -69,7 +71,12 @@ def listen(host: str, port: int, told: Scraped) -> ThreadingHTTPServer:
                 case "/healthz":
                     self._answer(200, b"ok\n", TEXT)
                 case "/readyz":
-                    ready, state = told.readiness()
+                    asked = parse_qs(self.path.partition("?")[2]).get("cluster")
+                    try:
+                        ready, state = told.readiness(asked[-1] if asked else None)
+                    except KeyError:
+                        self._answer(404, b"no cluster of this name is watched; /readyz lists them\n", TEXT)
+                        return
                     body = json.dumps(state, ensure_ascii=True).encode() + b"\n"
                     self._answer(200 if ready else 503, body, "application/json")
                 case _:

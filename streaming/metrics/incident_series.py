@@ -77,11 +77,6 @@ class Incidents:
             if quiet:
                 muted[cluster, group, labels[_TEAM]] += len(incidents)
         self._families.only(metrics.MUTED_INCIDENTS, muted)
-        ends: dict[Labels, int] = {}
-        for window in self._windows.running(now_ms):
-            own = (window.cluster, window.groups, window.owner)
-            ends[own] = max(window.until_ms, ends.get(own, 0))
-        self._families.only(metrics.MAINTENANCE_END, {own: until_ms / 1000 for own, until_ms in ends.items()})
 
     def _close(self, labels: Labels, incident_id: str) -> None:
         del self._labels_of[incident_id]

@@ -41,13 +41,15 @@ class Alertmanager:
         )
         self._pushed_ms[waiting.document["incident_id"]] = at_ms
 
-    def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
+    def again(
+        self, connection: Connection, push: Callable[[Callable[[], None], str], str | None], clusters: Sequence[str]
+    ) -> None:
         """Every firing alert that it has not got for `resend_ms`, and all of them once the clock was set back."""
         began_ms = self._now_ms()
         if self._looked_ms <= began_ms < self._resend_at_ms:
             self._looked_ms = began_ms
             return
-        incidents = firing(connection, self._name)
+        incidents = firing(connection, self._name, clusters)
         fresh = range(began_ms - self._resend_ms + 1, began_ms + 1)
         due = [one for one in incidents if self._pushed_ms.get(one.incident_id) not in fresh]
         for start in range(0, len(due), RESENT_AT_ONCE):

@@ -6,7 +6,7 @@ arrived after all, repeats a record; the key stays the same, and a compacted top
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -65,7 +65,9 @@ class AlertsTopic:
         if outcome[0] is not None:
             raise self._failed(outcome[0])
 
-    def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
+    def again(
+        self, connection: Connection, push: Callable[[Callable[[], None], str], str | None], clusters: Sequence[str]
+    ) -> None:
         """A log remembers."""
 
     def close(self) -> None:

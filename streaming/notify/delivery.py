@@ -3,14 +3,14 @@
 A dead receiver delays nobody else. A notification is marked only after the receiver has accepted it; a kill in between
 repeats it under the same key, which receivers that honour keys see once.
 
-Only the writer notifies: delivery begins with the epoch that the job has claimed, each attempt is a turn (see
-`writer`), and delivery ends when another job has claimed the next epoch.
+Only the writer of a cluster notifies of it: delivery begins with the first epoch that the job has claimed, each attempt
+is a turn (see `writer`), and a cluster's notifications are another job's once that one has claimed its next epoch.
 """
 
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Protocol
 
 from tenacity import (
@@ -36,7 +36,7 @@ from rebalance_monitor.streaming.store.outbox import (
     waiting,
     waiting_count,
 )
-from rebalance_monitor.streaming.store.writer import TurnTaken, check_epoch, turn
+from rebalance_monitor.streaming.store.writer import TurnTaken, clusters_of, turn
 from rebalance_monitor.streaming.supervision import Answerable, Supervised
 
 log = logging.getLogger("rebalance_monitor.delivery")
@@ -85,8 +85,10 @@ class Receiver(Protocol):
         """One attempt. NotAccepted or Refused."""
         ...
 
-    def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
-        """Whatever this receiver must hear again; `push` repeats an attempt until it is accepted."""
+    def again(
+        self, connection: Connection, push: Callable[[Callable[[], None], str], str | None], clusters: Sequence[str]
+    ) -> None:
+        """Whatever this receiver must hear again of these clusters; `push` repeats an attempt until it is accepted."""
         ...
 
     def close(self) -> None: ...
@@ -111,11 +113,11 @@ class Delivery:
         self._stop = threading.Event()
         self._threads: list[Supervised] = []
 
-    def start(self, epoch: int) -> None:
-        """Begins to notify, as the writer that has claimed this epoch."""
+    def start(self, epochs: Collection[int]) -> None:
+        """Begins to notify, as the writer that has claimed these epochs; there may be more of them later."""
         names = [one.name for one in self._receivers]
         for receiver in self._receivers:
-            loop = _Thread(Database(self._dsn), epoch, receiver, names, self._told, self._stop)
+            loop = _Thread(Database(self._dsn), epochs, receiver, names, self._told, self._stop)
             name = f"delivery to {receiver.name}"
             self._threads.append(Supervised(name, loop.step, self._answerable, stop=self._stop, at_end=loop.close))
         for thread in self._threads:
@@ -146,23 +148,23 @@ class _Thread:
     def __init__(
         self,
         database: Database,
-        epoch: int,
+        epochs: Collection[int],
         receiver: Receiver,
         names: Sequence[str],
         told: DeliveryCounts | None,
         stop: threading.Event,
     ) -> None:
-        self._database, self._epoch, self._receiver, self._names = database, epoch, receiver, names
+        self._database, self._epochs, self._receiver, self._names = database, epochs, receiver, names
         self._told, self._stop = told, stop
         self._name = receiver.name
         self._listening: Connection | None = None
-        self._settled = False
+        self._settled: list[str] = []
         self._failing = False
         self._away = ""
         """Why the database could not be used at the last attempt, as it was logged; empty once it answers."""
 
     def step(self) -> float | None:
-        """Send what waits, say again what must be, sleep until the database has news. None once deposed."""
+        """Send what waits, say again what must be, sleep until the database has news. None once deposed everywhere."""
         try:
             self._round()
         except DatabaseUnreachable as why:
@@ -192,25 +194,28 @@ class _Thread:
                 log.warning("PostgreSQL answers again; %s gets what waited", self._name)
                 self._away = ""
             with connection.transaction():
-                check_epoch(connection, self._epoch, lock=not self._settled)
-                if not self._settled:
-                    settle(connection, self._names)
-            self._settled = True
+                clusters = clusters_of(connection, self._epochs)
+                if new := sorted(set(clusters) - set(self._settled)):
+                    clusters = clusters_of(connection, self._epochs, lock=True)
+                    settle(connection, self._names, new)
+            self._settled = clusters
             # Before the first attempt too: while nobody accepts anything, no round comes to its end.
-            self._count(connection)
-            todo = waiting(connection, self._name)
+            self._count(connection, clusters)
+            todo = waiting(connection, self._name, clusters)
             for due in todo:
                 self._push(connection, lambda due=due: self._receiver.send(due), due.key, mark=True)  # type: ignore[misc]
             if todo:
-                self._count(connection)
-            self._receiver.again(connection, lambda attempt, key: self._push(connection, attempt, key, mark=False))
+                self._count(connection, clusters)
+            self._receiver.again(
+                connection, lambda attempt, key: self._push(connection, attempt, key, mark=False), clusters
+            )
             if not todo and not self._stop.is_set():
                 for _ in connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
                     pass
 
-    def _count(self, connection: Connection) -> None:
+    def _count(self, connection: Connection, clusters: Sequence[str]) -> None:
         if self._told is not None:
-            self._told.outbox_pending(waiting_count(connection))
+            self._told.outbox_pending(waiting_count(connection, clusters))
 
     def _push(self, connection: Connection, attempt: Callable[[], None], key: str, *, mark: bool) -> str | None:
         """Until the receiver accepts (None) or refuses for good (why); RetryError after TRY_FOR_S.
@@ -231,8 +236,8 @@ class _Thread:
     def _turn(self, connection: Connection, attempt: Callable[[], None], key: str, mark: bool) -> str | None:
         """One attempt and its mark, while no other job notifies this receiver. Returns why it was refused for good."""
         refused: str | None = None
-        with turn(connection, self._name, self._epoch):
-            if mark and not still_waits(connection, key, self._name):
+        with turn(connection, self._name, self._epochs) as clusters:
+            if mark and not still_waits(connection, key, self._name, clusters):
                 return None
             try:
                 self._attempt(attempt)

@@ -7,7 +7,7 @@
 `previous` the one before an `updated`. A repeat is the same bytes under the same `Idempotency-Key`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rebalance_monitor.streaming.core.runbooks import Addresses, headline, next_step
@@ -45,7 +45,9 @@ class Webhook:
             self._url, message(waiting, self._addresses), {**self._headers, "Idempotency-Key": waiting.key}
         )
 
-    def again(self, connection: Connection, push: Callable[[Callable[[], None], str], str | None]) -> None:
+    def again(
+        self, connection: Connection, push: Callable[[Callable[[], None], str], str | None], clusters: Sequence[str]
+    ) -> None:
         """A program was told once and remembers."""
 
     def close(self) -> None:

@@ -12,6 +12,14 @@ class CannotRun(Exception):
     """The job can't start or go on; one sentence with what, where and what to do."""
 
 
+class ClusterRefused(CannotRun):
+    """One cluster can't be watched; other clusters of the job can."""
+
+
+class TakenOver(ClusterRefused):
+    """Another job is the cluster's writer now."""
+
+
 class BundleFailed(Exception):
     """A task failed in a way that nobody foresaw; the text says how."""
 

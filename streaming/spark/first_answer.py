@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from .ends import AccessRefused, ClientRefused, ClusterError, KafkaView
-from .failures import CannotRun
-from .stopping import Stop
+from .failures import ClusterRefused
+from .stopping import Stopping
 
 log = logging.getLogger("rebalance_monitor.job")
 
@@ -23,15 +23,15 @@ def id_of_cluster(client: Mapping[str, str]) -> str:
     return KafkaView(client).cluster_id()
 
 
-def cluster_id(section: ClusterSection, trouble: Trouble, stop: Stop, ask: Ask = id_of_cluster) -> str | None:
+def cluster_id(section: ClusterSection, trouble: Trouble, stop: Stopping, ask: Ask = id_of_cluster) -> str | None:
     """The cluster's own id, however long no broker answers: a broker may be starting, too. None after a signal;
-    CannotRun where trying again is no use."""
+    ClusterRefused where trying again is no use."""
     pause_s = FIRST_PAUSE_S
     while not stop:
         try:
             found = ask(section.librdkafka())
         except AccessRefused as why:
-            raise CannotRun(
+            raise ClusterRefused(
                 f"cluster {section.name}: {section.bootstrap_servers} refuses this client ({why}); correct "
                 "clusters[].client, or what the cluster knows of its user"
             ) from why
@@ -43,7 +43,8 @@ def cluster_id(section: ClusterSection, trouble: Trouble, stop: Stop, ask: Ask =
             stop.wait(pause_s)
             pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
         except ClientRefused as why:
-            raise CannotRun(f"cluster {section.name}: clusters[].client is not accepted ({why}); correct it") from why
+            said = f"cluster {section.name}: clusters[].client is not accepted ({why}); correct it"
+            raise ClusterRefused(said) from why
         else:
             trouble(section.name, None)
             return found

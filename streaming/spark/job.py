@@ -1,4 +1,5 @@
-"""Runs the query: start, watch, start again from the database's positions where that is needed, stop gracefully."""
+"""Runs the query of one cluster: start, watch, start again from the database's positions where that is needed, stop
+gracefully."""
 
 import logging
 import re
@@ -6,9 +7,8 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from dataclasses import replace
-from functools import partial
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,22 +21,20 @@ from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Overtaken, Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
-from rebalance_monitor.streaming.polling.pollers import Pollers, polled
-from .application import Application, did_not_start
+from rebalance_monitor.streaming.polling.pollers import Pollers
+from .application import Application
 from .batch import BatchFunction, BatchReport, kind_names
 from .bundle import FoldedBundle, Orders
 from .channel import Channel, ReaderStatus
-from .failures import BatchFailed, CannotRun, first_line, no_room
-from .first_answer import FIRST_PAUSE_S, LONGEST_PAUSE_S, cluster_id
+from .failures import BatchFailed, CannotRun, TakenOver, first_line
+from .first_answer import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from .folding import FoldHere
-from .java import NoJava
 from .learning import Askers
 from .observing import KnownEnds, Observer
 from .offsets import COORDINATORS_LOG
-from .scratch import full, scratch_folder
-from .session import stop_session
-from .source import FORMAT, KafkaSource, SourceOptions
-from .stopping import Stop, end_at_once, start_session_aside
+from .scratch import full
+from .source import FORMAT, SourceOptions, source_called
+from .stopping import Stopping
 from .tasks import OpenStore, SparkTasks
 from .watchdog import READER, TASK, Hangs, Watchdog
 
@@ -58,6 +56,17 @@ def log_event(event: str, **fields: Any) -> None:
     log.info(event, extra={"fields": fields})
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Where one cluster's results go. `claimed` is called with the writer epoch as soon as the job has it, before the
+    first batch; `restore` tells the observer again what is stored, where something may be that it was not told of."""
+
+    store: Store
+    ends: KnownEnds
+    claimed: Callable[[int], None]
+    restore: Callable[[], None]
+
+
 class Job:
     """One cluster's query on a session that is already there."""
 
@@ -67,22 +76,19 @@ class Job:
         settings: Settings,
         section: ClusterSection,
         id_: str,
-        store: Store,
+        served: Served,
         observer: Observer,
-        ends: KnownEnds,
         scratch: Path,
-        claimed: Callable[[int], None],
-        restore: Callable[[], None],
         of_tasks: OpenStore,
         fold: FoldGroup = fold_group,
         pollers: Pollers | None = None,
     ) -> None:
-        self._restore, self._untold = restore, False
-        self._claimed, self._fold, self._pollers = claimed, fold, pollers or Pollers()
+        self._served, self._untold = served, False
+        self._fold, self._pollers = fold, pollers or Pollers()
         self._tasks = SparkTasks(spark, of_tasks, fold, scratch)
         self._application = Application(spark, settings.spark.master, time.monotonic())
         self._spark, self._settings, self._section = spark, settings, section
-        self._store, self._observer, self._ends, self._scratch = store, observer, ends, scratch
+        self._store, self._observer, self._ends, self._scratch = served.store, observer, served.ends, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
         self._cluster_id = id_
         self._channel = Channel(scratch)
@@ -95,13 +101,15 @@ class Job:
         self._function: BatchFunction | None = None
         self._progress: tuple[float, int] | None = None
         self._unread: dict[str, tuple[int, int]] = {}
-        spark.dataSource.register(KafkaSource)
+        self._format = f"{FORMAT}_{scratch.name}"
+        spark.dataSource.register(source_called(self._format))
 
-    def run(self, stop: Stop) -> None:
-        """Until a signal, or until another writer takes over (CannotRun)."""
+    def run(self, stop: Stopping) -> None:
+        """Until it is to stop, or until another writer takes over (TakenOver). CannotRun where Spark is gone."""
         epoch = self._store.claim()
         self._unread = self._ends.stored(self._cluster_id)
-        self._claimed(epoch)
+        self._served.claimed(epoch)
+        self._ends.start(self._cluster_id, epoch)
         pause_s = FIRST_PAUSE_S
         while not stop:
             committed = self._committed
@@ -109,8 +117,9 @@ class Job:
             if stop:
                 return
             if isinstance(problem, Deposed):
-                raise CannotRun(
-                    "another job has taken over this database; stop one of them, or give each its own database.dsn"
+                raise TakenOver(
+                    f"another job has taken over cluster {self._section.name} in this database; stop one of them, or "
+                    "give each its own database.dsn"
                 ) from problem
             if isinstance(problem, CannotRun):
                 raise problem
@@ -119,7 +128,7 @@ class Job:
             why = full(self._scratch) or (first_line(problem) if problem is not None else "the query ended")
             log_event("query_restarts", cluster=self._section.name, why=why, pause_s=round(pause_s, 1))
             if isinstance(problem, Hangs):
-                self._observer.part(problem.name, why)
+                self._observer.of(self._section.name).part(problem.name, why)
             heals = isinstance(problem, AlreadyThere | Overtaken) or (
                 isinstance(problem, OutOfStep) and not problem.why
             )
@@ -127,7 +136,7 @@ class Job:
                 self._observer.trouble(self._section.name, why)
             stop.wait(pause_s)
 
-    def _run_query(self, epoch: int, stop: Stop) -> BaseException | None:
+    def _run_query(self, epoch: int, stop: Stopping) -> BaseException | None:
         """One life of the query. Returns why it ended."""
         self._failure, self._ticked, self._settled, self._function = None, False, False, None
         self._watchdog = self._new_watchdog()
@@ -135,7 +144,7 @@ class Job:
         query: StreamingQuery | None = None
         try:
             if self._untold:
-                self._restore()
+                self._served.restore()
                 self._untold = False
             self._remember_unread()
             self._channel.forget()
@@ -145,7 +154,7 @@ class Job:
             self._observer.trouble(self._section.name, None)
             self._watch(query, stop)
             if stop:
-                log_event("stopping", cluster=self._section.name, signal=stop.signals[0])
+                log_event("stopping", cluster=self._section.name, signal=stop.why)
                 query.stop()
             ended: BaseException | None = query.exception()
             return self._failure or ended
@@ -206,7 +215,9 @@ class Job:
         log_event(
             "query_starts", cluster=self._section.name, cluster_id=self._cluster_id, positions=len(options.positions)
         )
-        frame = self._spark.readStream.format(FORMAT).options(**options.spark()).load()
+        # Batches of clusters take turns: one that has much to catch up on does not make the others wait.
+        self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", self._section.name)
+        frame = self._spark.readStream.format(self._format).options(**options.spark()).load()
         return (
             frame.writeStream.foreachBatch(on_batch)
             .option("checkpointLocation", checkpoint.as_uri())
@@ -276,7 +287,7 @@ class Job:
                 log.warning("gap", extra={"fields": as_object(result)})
         self._observer.batch(report)
 
-    def _watch(self, query: "StreamingQuery", stop: Stop) -> None:
+    def _watch(self, query: "StreamingQuery", stop: Stopping) -> None:
         """Until the query or the job ends; meanwhile hand on what the reader sees."""
         status_at = progress_at = 0.0
         while not stop and self._failure is None and query.isActive:
@@ -318,7 +329,7 @@ class Job:
         caught_up = self._ticked and status.caught_up and (self._settled or (known and status.all_read))
         if caught_up and not self._settled:
             for name in (READER, TASK):
-                self._observer.part(name, None)
+                self._observer.of(self._section.name).part(name, None)
         self._settled = caught_up
         return replace(status, caught_up=caught_up)
 
@@ -345,55 +356,3 @@ class Job:
             eta_s = round(left * (now_s - self._progress[0]) / (self._progress[1] - left))
         self._progress = (now_s, left)
         log_event("catching_up", cluster=self._section.name, records_left=left, eta_s=eta_s)
-
-
-def run_job(
-    settings: Settings,
-    store: Store,
-    observer: Observer,
-    ends: KnownEnds,
-    claimed: Callable[[int], None],
-    restore: Callable[[], None],
-    of_tasks: OpenStore,
-    fold: FoldGroup = fold_group,
-) -> None:
-    """Everything from the session's start to its stop, for the one configured cluster. Raises CannotRun;
-    ValueError where another number of clusters is configured (`streaming.config.settings` refuses that first).
-
-    `claimed` is called with the writer epoch as soon as this job has it, before the first batch. `restore` tells the
-    observer again what is stored, where something may be that it was not told of. `of_tasks` opens the store of a
-    process that folds.
-
-    A signal before the session's start ends it when the question under way is over, a few seconds later; a second one
-    at once.
-    """
-    (section,) = settings.clusters
-    with (
-        scratch_folder(settings.spark.checkpoint_dir) as scratch,
-        Stop(partial(end_at_once, scratch)).on_signals() as stop,
-        ExitStack() as ending,
-    ):
-        id_ = cluster_id(section, observer.trouble, stop)  # a wrong address shows before Spark's start, not after it
-        if id_ is None:
-            return log_event("stopped", cluster=section.name)
-        pollers = ending.enter_context(polled(section, settings.polling, observer))
-        began_s = time.monotonic()
-        try:
-            spark = start_session_aside(settings.spark, scratch, stop)
-        except NoJava as why:
-            raise CannotRun(str(why)) from why
-        except OSError as why:
-            raise no_room(scratch, why) from why
-        except Exception as why:
-            raise did_not_start(settings.spark.master, why) from why
-        if spark is None:
-            return log_event("stopped", cluster=section.name)
-        log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
-        try:
-            job = Job(
-                spark, settings, section, id_, store, observer, ends, scratch, claimed, restore, of_tasks, fold, pollers
-            )
-            job.run(stop)
-        finally:
-            stop_session(spark)
-        log_event("stopped", cluster=section.name)

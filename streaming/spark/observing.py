@@ -8,7 +8,7 @@ from .batch import BatchReport
 from .channel import ReaderStatus
 
 
-class Observer(Watched, Protocol):
+class Observer(Protocol):
     """Who wants to know how the job goes. Called from several threads; must not block for long."""
 
     def batch(self, report: BatchReport) -> None:
@@ -23,8 +23,16 @@ class Observer(Watched, Protocol):
         """Why the query is not running now; None when it runs again."""
         ...
 
-    def part(self, name: str, problem: str | None) -> None:
-        """Why a process of the job fails now and is started again; None when it works."""
+    def of(self, cluster: str) -> Watched:
+        """Who wants to know how the parts of the job do that serve this cluster alone."""
+        ...
+
+    def watch(self, cluster: str) -> None:
+        """The job watches this cluster from now on."""
+        ...
+
+    def forget(self, cluster: str) -> None:
+        """The job watches it no more."""
         ...
 
 
@@ -37,4 +45,8 @@ class KnownEnds(Protocol):
 
     def note(self, cluster_id: str, ends: Mapping[str, tuple[int, int]]) -> None:
         """What the reader says now; returns at once."""
+        ...
+
+    def start(self, cluster_id: str, epoch: int) -> None:
+        """What is noted of this cluster is kept from now on, as long as the epoch is its latest."""
         ...

@@ -45,6 +45,7 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.sql.adaptive.enabled": "false",
+        "spark.scheduler.mode": "FAIR",
         "spark.python.authenticate.socketTimeout": "60s",
         "spark.driver.memory": section.driver_memory,
         "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss2m",

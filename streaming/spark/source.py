@@ -88,7 +88,7 @@ class SourceOptions:
 
 
 class KafkaSource(DataSource):  # type: ignore[misc]  # PySpark is not followed by the type checker
-    """`spark.readStream.format(FORMAT)`."""
+    """`spark.readStream.format(FORMAT)`, or that of `source_called`."""
 
     @classmethod
     def name(cls) -> str:
@@ -99,6 +99,12 @@ class KafkaSource(DataSource):  # type: ignore[misc]  # PySpark is not followed 
 
     def streamReader(self, schema: Any) -> "KafkaReader":  # noqa: N802 - the name is PySpark's
         return KafkaReader(SourceOptions.parse(self.options))
+
+
+def source_called(name: str) -> type[KafkaSource]:
+    """The source under a name of its own. Two queries must not share one: Spark adds to the environment of a source's
+    Python function when a query starts, without a lock, and every task gets a copy of it."""
+    return type("KafkaSource", (KafkaSource,), {"name": classmethod(lambda cls: name)})
 
 
 class Bundle(InputPartition):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""How the job ends: the first signal asks for a graceful end, the second one ends it at once."""
+"""How the job ends: the first signal asks for a graceful end, the second one ends it at once. SIGHUP ends nothing."""
 
 import logging
 import os
@@ -6,6 +6,7 @@ import shutil
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,36 +25,76 @@ LOOK_EVERY_S = 0.25
 LAST_WRITES = 20
 
 
+class Stopping(ABC):
+    """True once somebody has asked for the end."""
+
+    @abstractmethod
+    def __bool__(self) -> bool: ...
+
+    @property
+    @abstractmethod
+    def why(self) -> str | int:
+        """A signal's number, or a reason in words."""
+
+    def wait(self, seconds: float) -> None:
+        """Sleep in slices, as whoever asks only notes it."""
+        until_s = time.monotonic() + seconds
+        while not self and (left := until_s - time.monotonic()) > 0:
+            time.sleep(min(left, LOOK_EVERY_S))
+
+
 @dataclass(slots=True)
-class Stop:
-    """True after the first signal. The second one calls `at_once` with its number."""
+class Stop(Stopping):
+    """True after the first signal. The second one calls `at_once` with its number. `hang_ups`: how often the job was
+    asked to read its configuration anew."""
 
     at_once: Callable[[int], None]
     signals: list[int] = field(default_factory=list)
+    hang_ups: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.signals)
+
+    @property
+    def why(self) -> int:
+        return self.signals[0]
 
     def _note(self, number: int, _: FrameType | None) -> None:
         self.signals.append(number)
         if len(self.signals) > 1:
             self.at_once(number)
 
+    def _hang_up(self, _number: int, _frame: FrameType | None) -> None:
+        self.hang_ups += 1
+
     @contextmanager
     def on_signals(self) -> Iterator["Stop"]:
         """Listen until the block ends."""
         before = {number: signal.signal(number, self._note) for number in SIGNALS}
+        before[signal.SIGHUP] = signal.signal(signal.SIGHUP, self._hang_up)
         try:
             yield self
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def wait(self, seconds: float) -> None:
-        """Sleep in slices, as the handler only notes the first signal."""
-        until_s = time.monotonic() + seconds
-        while not self and (left := until_s - time.monotonic()) > 0:
-            time.sleep(min(left, LOOK_EVERY_S))
+
+class ClusterStop(Stopping):
+    """True once the job is to end, or this cluster of it."""
+
+    def __init__(self, job: Stop) -> None:
+        self._job, self._own = job, ""
+
+    def ask(self, why: str) -> None:
+        """This cluster is to end."""
+        self._own = why
+
+    def __bool__(self) -> bool:
+        return bool(self._job) or bool(self._own)
+
+    @property
+    def why(self) -> str | int:
+        return self._job.why if self._job else self._own
 
 
 def end_at_once(scratch: Path, number: int) -> None:

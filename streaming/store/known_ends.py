@@ -34,7 +34,7 @@ def known_ends(connection: Connection, cluster_id: str) -> dict[str, tuple[int, 
 
 
 class EndsKeeper:
-    """Writes what was noted last every few seconds, from `start` to `stop`, as the writer of one epoch.
+    """Writes what was noted last every few seconds, from `start` to `stop`, of each cluster as its writer.
 
     A thread of its own: a database that stands still must not hold up whoever notes.
     """
@@ -44,8 +44,7 @@ class EndsKeeper:
         self._lock = threading.Lock()
         self._noted: dict[str, Ends] = {}
         self._written: dict[str, Ends] = {}
-        self._epoch = 0
-        self._started = False
+        self._epochs: dict[str, int] = {}
         self._thread = Supervised(PART, self._keep, answerable, at_end=self._database.close)
 
     def stored(self, cluster_id: str) -> dict[str, tuple[int, int]]:
@@ -58,33 +57,36 @@ class EndsKeeper:
         with self._lock:
             self._noted[cluster_id] = dict(ends)
 
-    def start(self, epoch: int) -> None:
-        """Begins. Returns at once."""
-        self._epoch, self._started = epoch, True
-        self._thread.start()
+    def start(self, cluster_id: str, epoch: int) -> None:
+        """Begins to write what is noted of this cluster. Returns at once."""
+        with self._lock:
+            begins = not self._epochs
+            self._epochs[cluster_id] = epoch
+        if begins:
+            self._thread.start()
 
     def stop(self) -> None:
         """Ends; what was noted last is written."""
-        if self._started:
+        if self._epochs:
             self._thread.stop()
             self._keep()
         self._database.close()
 
-    def _keep(self) -> float | None:
+    def _keep(self) -> float:
         with self._lock:
-            noted = {
-                cluster_id: ends for cluster_id, ends in self._noted.items() if ends != self._written.get(cluster_id)
-            }
-        if not noted:
-            return KEEP_EVERY_S
-        try:
-            with self._database.transaction() as connection:
-                check_epoch(connection, self._epoch, lock=True)
-                for cluster_id, ends in noted.items():
+            noted = [
+                (cluster_id, self._epochs[cluster_id], ends)
+                for cluster_id, ends in self._noted.items()
+                if cluster_id in self._epochs and ends != self._written.get(cluster_id)
+            ]
+        for cluster_id, epoch, ends in noted:
+            try:
+                with self._database.transaction() as connection:
+                    check_epoch(connection, epoch, lock=True)
                     connection.execute(_KEEP, (cluster_id, json_text({key: list(at) for key, at in ends.items()})))
-        except Deposed:
-            return None  # the next writer's word counts
-        except DatabaseUnreachable:
-            return KEEP_EVERY_S  # the job itself says so
-        self._written.update(noted)
+            except Deposed:
+                continue  # the next writer's word counts
+            except DatabaseUnreachable:
+                break  # the job itself says so
+            self._written[cluster_id] = ends
         return KEEP_EVERY_S

@@ -25,6 +25,7 @@ from .stored import incident_of
 MUTED, UNMUTED = "muted", "unmuted"
 
 _TOLD = f"select incident_id, document, transition, muted_by from rebalance_monitor.incidents i where {NOTIFIED}"
+_OF_CLUSTER = " and cluster = %s"
 _OF_GROUPS = ' and (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 _ORDER = " order by opened_at_ms, incident_id"
 _WITHDRAW = (
@@ -67,18 +68,18 @@ def before_transitions(
     now_ms: int,
     transitions: Iterable[Incident],
     batch_id: int,
-    groups: Sequence[tuple[str, str]] | None = None,
+    of: str | Sequence[tuple[str, str]],
     *,
     tell: bool,
 ) -> Muting:
-    """Brings every told incident in line with the windows of this moment; only those of these groups (cluster, stored
-    name), where some are given. `tell` False writes no notification."""
+    """Brings told incidents in line with the windows of this moment: all `of` a cluster, or those of these groups
+    (cluster, stored name). `tell` False writes no notification."""
     ending = {one.incident_id for one in transitions if not one.firing}
     muting = Muting(windows, now_ms)
     begun: list[tuple[Incident, str]] = []
     over: list[tuple[Incident, str]] = []
     marks: dict[str, str | None] = {}
-    for incident_id, document, transition, muted_by in _told(connection, groups):
+    for incident_id, document, transition, muted_by in _told(connection, of):
         incident = replace(incident_of(document, transition), firing=True)
         window = windows.muting(incident.cluster, incident.group, now_ms)
         if window is not None:
@@ -97,13 +98,13 @@ def before_transitions(
     return muting
 
 
-def _told(connection: Connection, groups: Sequence[tuple[str, str]] | None) -> list[tuple[Any, ...]]:
-    if groups is None:
-        return connection.execute(_TOLD + _ORDER).fetchall()
-    if not groups:
+def _told(connection: Connection, of: str | Sequence[tuple[str, str]]) -> list[tuple[Any, ...]]:
+    if isinstance(of, str):
+        return connection.execute(_TOLD + _OF_CLUSTER + _ORDER, (of,)).fetchall()
+    if not of:
         return []
     return connection.execute(
-        _TOLD + _OF_GROUPS + _ORDER, [list(column) for column in zip(*groups, strict=True)]
+        _TOLD + _OF_GROUPS + _ORDER, [list(column) for column in zip(*of, strict=True)]
     ).fetchall()
 
 

@@ -37,29 +37,34 @@ def notified_before(
     return {row[0]: row[1] for row in rows}, {row[0]: row[2] for row in rows if row[2] is not None}
 
 
-def waiting(connection: Connection, url: str) -> list[Notification]:
-    """The oldest notifications this URL has not got yet, in the order of their transitions."""
+def waiting(connection: Connection, url: str, clusters: Sequence[str]) -> list[Notification]:
+    """The oldest notifications of these clusters that this URL has not got yet, in the order of their transitions."""
     rows = connection.execute(
-        "select key, transition, document, previous from rebalance_monitor.outbox o where not done and not exists"
+        "select key, transition, document, previous from rebalance_monitor.outbox o where not done"
+        " and document->>'cluster' = any(%s) and not exists"
         " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s) order by sequence limit %s",
-        (url, AT_ONCE),
+        (list(clusters), url, AT_ONCE),
     ).fetchall()
     return [Notification(*row) for row in rows]
 
 
-def still_waits(connection: Connection, key: str, url: str) -> bool:
-    """Whether this URL has not got the notification yet, and nobody withdrew it."""
+def still_waits(connection: Connection, key: str, url: str, clusters: Sequence[str]) -> bool:
+    """Whether it is of one of these clusters, this URL has not got it yet, and nobody withdrew it."""
     row = connection.execute(
-        "select from rebalance_monitor.outbox o where key = %s and not done and not exists"
+        "select from rebalance_monitor.outbox o where key = %s and not done"
+        " and document->>'cluster' = any(%s) and not exists"
         " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s)",
-        (key, url),
+        (key, list(clusters), url),
     ).fetchone()
     return row is not None
 
 
-def waiting_count(connection: Connection) -> int:
-    """Notifications that at least one receiver has not got."""
-    row = connection.execute("select count(*) from rebalance_monitor.outbox where not done").fetchone()
+def waiting_count(connection: Connection, clusters: Sequence[str]) -> int:
+    """Notifications of these clusters that at least one receiver has not got."""
+    row = connection.execute(
+        "select count(*) from rebalance_monitor.outbox where not done and document->>'cluster' = any(%s)",
+        (list(clusters),),
+    ).fetchone()
     return 0 if row is None else int(row[0])
 
 
@@ -79,23 +84,24 @@ def mark_sent(connection: Connection, key: str, url: str, urls: Sequence[str], r
         )
 
 
-def settle(connection: Connection, names: Sequence[str]) -> None:
-    """What all of today's receivers have is done, whoever else was to have it when it was written."""
+def settle(connection: Connection, names: Sequence[str], clusters: Sequence[str]) -> None:
+    """What all of today's receivers have of these clusters is done, whoever else was to have it when it was written."""
     connection.execute(
-        "update rebalance_monitor.outbox o set done = true where not done and"
+        "update rebalance_monitor.outbox o set done = true where not done and document->>'cluster' = any(%s) and"
         " (select count(*) from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = any(%s)) = %s",
-        (list(names), len(set(names))),
+        (list(clusters), list(names), len(set(names))),
     )
 
 
-def firing(connection: Connection, url: str) -> list[Incident]:
-    """Incidents people are told of, whose notification this URL has got (or that fired while nothing was pushed)."""
+def firing(connection: Connection, url: str, clusters: Sequence[str]) -> list[Incident]:
+    """Incidents of these clusters that people are told of, whose notification this URL has got (or that fired while
+    nothing was pushed)."""
     rows = connection.execute(
         "select document, transition from rebalance_monitor.incidents i"
-        f" where {NOTIFIED} and muted_by is null and alert <> 'info' and not exists"
+        f" where cluster = any(%s) and {NOTIFIED} and muted_by is null and alert <> 'info' and not exists"
         " (select from rebalance_monitor.outbox o where o.incident_id = i.incident_id and not done and not exists"
         " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s))"
         " order by opened_at_ms, incident_id",
-        (url,),
+        (list(clusters), url),
     ).fetchall()
     return [replace(incident_of(document, transition), firing=True) for document, transition in rows]

@@ -14,7 +14,7 @@ from .text import restored
 _LOADS = """
 with latest as (
     select distinct on (cluster, "group") cluster, topic_id, partition, "offset", "group"
-    from rebalance_monitor.generations where protocol_type = 'connect'
+    from rebalance_monitor.generations where cluster = %s and protocol_type = 'connect'
     order by cluster, "group", incarnation desc, "offset" desc
 )
 select cluster, "group", worker, assigned, revoked, owned
@@ -25,7 +25,7 @@ where worker is not null and assigned ? 'connectors'
 _STREAMS = """
 with latest as (
     select distinct on (cluster, "group") cluster, topic_id, partition, "offset", "group"
-    from rebalance_monitor.generations
+    from rebalance_monitor.generations where cluster = %s
     order by cluster, "group", incarnation desc, "offset" desc
 )
 select cluster, "group", document
@@ -35,19 +35,19 @@ where document ? 'streams'
 
 
 class StoredPast:
-    """Reads what was committed before."""
+    """Reads what was committed of one cluster before."""
 
-    def __init__(self, database: Database) -> None:
-        self.database = database
+    def __init__(self, database: Database, cluster: str) -> None:
+        self.database, self.cluster = database, cluster
 
     def open_incidents(self, resolved_since_ms: int | None = None) -> list[Incident]:
         """Every incident not yet resolved, and those resolved since then, to publish again after a start."""
         with self.database.session() as connection:
             rows = connection.execute(
                 "select document, transition, historic from rebalance_monitor.incidents i"
-                f" where resolved_at_ms is null or firing or resolved_at_ms >= %s or ({NOTIFIED})"
+                f" where cluster = %s and (resolved_at_ms is null or firing or resolved_at_ms >= %s or ({NOTIFIED}))"
                 " order by opened_at_ms, incident_id",
-                (resolved_since_ms,),
+                (self.cluster, resolved_since_ms),
             ).fetchall()
         return [incident_of(document, transition, historic) for document, transition, historic in rows]
 
@@ -77,7 +77,9 @@ class StoredPast:
         """The leader of each incident that is part of another one's notification."""
         with self.database.session() as connection:
             rows = connection.execute(
-                "select incident_id, led_by from rebalance_monitor.incidents where firing and led_by is not null"
+                "select incident_id, led_by from rebalance_monitor.incidents"
+                " where cluster = %s and firing and led_by is not null",
+                (self.cluster,),
             ).fetchall()
         return dict(rows)
 
@@ -88,14 +90,16 @@ class StoredPast:
                 'select distinct on (cluster, "group") incarnation, "offset", cluster, "group", generation,'
                 " member_count, at_ms, case when pending_until_ms is null then unassigned_count end, delay_ms,"
                 " protocol_type = 'connect'"
-                ' from rebalance_monitor.generations order by cluster, "group", incarnation desc, "offset" desc'
+                " from rebalance_monitor.generations where cluster = %s"
+                ' order by cluster, "group", incarnation desc, "offset" desc',
+                (self.cluster,),
             ).fetchall()
         return [LastGeneration(*row) for row in rows]
 
     def latest_loads(self) -> dict[tuple[str, str], dict[str, Load]]:
         """How many connectors and tasks each worker holds after the latest generation of its group."""
         with self.database.session() as connection:
-            rows = connection.execute(_LOADS).fetchall()
+            rows = connection.execute(_LOADS, (self.cluster,)).fetchall()
         of_group: dict[tuple[str, str], list[tuple[str | None, WorkerShares]]] = {}
         for cluster, group, worker, *shares in rows:
             assigned, revoked, owned = map(connect_share_of, shares)
@@ -105,13 +109,16 @@ class StoredPast:
     def latest_tasks(self) -> dict[tuple[str, str], TaskCounts]:
         """How many tasks of each role the latest generation of each Streams group names."""
         with self.database.session() as connection:
-            rows = connection.execute(_STREAMS).fetchall()
+            rows = connection.execute(_STREAMS, (self.cluster,)).fetchall()
         return {(cluster, group): counted_tasks(document["streams"]) for cluster, group, document in rows}
 
     def standings(self) -> list[Standing]:
         """Each group as its latest record showed it."""
         with self.database.session() as connection:
-            rows = connection.execute('select cluster, "group", state, at_ms from rebalance_monitor.groups').fetchall()
+            rows = connection.execute(
+                'select cluster, "group", state, at_ms from rebalance_monitor.groups where cluster = %s',
+                (self.cluster,),
+            ).fetchall()
         return [Standing(cluster=row[0], group=row[1], state=row[2], at_ms=row[3]) for row in rows]
 
     def agreements(self) -> list[tuple[tuple[str, str], Subject, str, str]]:
@@ -119,7 +126,8 @@ class StoredPast:
         with self.database.session() as connection:
             rows = connection.execute(
                 'select cluster, "group", type, id, agreement, assigned, state, running'
-                " from rebalance_monitor.connectors_and_tasks where agreement <> 'gone'"
+                " from rebalance_monitor.connectors_and_tasks where cluster = %s and agreement <> 'gone'",
+                (self.cluster,),
             ).fetchall()
         return [((row[0], row[1]), Subject(row[2], row[3]), row[4], word_of(*row[5:])) for row in rows]
 
@@ -131,5 +139,7 @@ class StoredPast:
     def counted_groups(self) -> list[tuple[str, str, str]]:
         """Groups of kinds that are only counted, as (cluster, group, kind)."""
         with self.database.session() as connection:
-            rows = connection.execute('select cluster, "group", kind from rebalance_monitor.other_groups').fetchall()
+            rows = connection.execute(
+                'select cluster, "group", kind from rebalance_monitor.other_groups where cluster = %s', (self.cluster,)
+            ).fetchall()
         return [(cluster, group, kind) for cluster, group, kind in rows]

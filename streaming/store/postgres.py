@@ -46,7 +46,7 @@ from .text import clean, name, original, restored
 from .topic_ids import TopicIds
 from .topic_samples import topic_samples, write_topics
 from .waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
-from .writer import check_epoch
+from .writer import check_epoch, claim
 
 KEPT_UNDECODABLE = 100
 OTHERS_LOOK_MS = 10_000
@@ -60,13 +60,15 @@ def _now_ms() -> int:
 class PostgresStore(StoredPast):
     """Implements `streaming.core.ports.Store`. `notify=False` writes no outbox (nobody would drain it).
 
-    `version` is stored with every verdict and incident: whose judgement it is. `windows`: maintenance, looked up anew
-    with the batches.
+    `cluster`: whose writer this can become, and of which it tells what is stored; a store that only commits for who has
+    claimed the epoch needs none. `version` is stored with every verdict and incident: whose judgement it is. `windows`:
+    maintenance, looked up anew with the batches.
     """
 
     def __init__(
         self,
         dsn: str,
+        cluster: str = "",
         *,
         connect_timeout_ms: int = 5_000,
         undecodable_kept: int = KEPT_UNDECODABLE,
@@ -75,7 +77,7 @@ class PostgresStore(StoredPast):
         windows: Windows | None = None,
         now_ms: Callable[[], int] = _now_ms,
     ) -> None:
-        super().__init__(Database(dsn, connect_timeout_ms))
+        super().__init__(Database(dsn, connect_timeout_ms), cluster)
         self._undecodable_kept = undecodable_kept
         self._notify = notify
         self._version = version
@@ -94,23 +96,15 @@ class PostgresStore(StoredPast):
         self.database.close()
 
     def claim(self) -> int:
-        """Become the writer: raises the writer epoch and returns it. Every earlier writer is deposed.
-
-        An epoch is a time in µs, so that no writer of another database has the same one.
+        """Become the writer of the cluster: raises its epoch and returns it. Every earlier writer of it is deposed.
 
         Groups whose state this release cannot read are due at once: what they left open has to end."""
         with self.database.session() as connection:
             connection.execute(
-                "update rebalance_monitor.states set due_ms = 0 where cluster <> '' and version <> %s",
-                (STATE_VERSION,),
+                "update rebalance_monitor.states set due_ms = 0 where cluster = %s and version <> %s",
+                (self.cluster, STATE_VERSION),
             )
-            row = connection.execute(
-                "insert into rebalance_monitor.writer as old (epoch)"
-                " values ((extract(epoch from clock_timestamp()) * 1000000)::bigint) on conflict (only_row)"
-                " do update set epoch = greatest(old.epoch + 1, excluded.epoch), claimed_at = now() returning epoch"
-            ).fetchone()
-        assert row is not None
-        return int(row[0])
+            return claim(connection, self.cluster)
 
     def positions(self) -> dict[PartitionKey, int]:
         """Next offset to read, for each partition ever committed; those that moved last come last."""
@@ -309,13 +303,13 @@ class PostgresStore(StoredPast):
 
     def _muting(self, connection: Connection, told: Sequence[Incident], commit: Commit) -> Muting:
         """A bundle looks at the incidents of the groups that it tells of; what is committed without partitions, at all
-        that a window begins or ceases to mute."""
+        of the cluster that a window begins or ceases to mute."""
         now_ms = self._now_ms()
         self._windows.refresh(connection, now_ms)
         if not (self._may_be_muted or self._windows.running(now_ms)):
             return Muting(self._windows, now_ms)
-        groups = sorted({(one.cluster, name(one.group)) for one in told}) if commit.ranges else None
-        return before_transitions(connection, self._windows, now_ms, told, commit.batch_id, groups, tell=self._notify)
+        of = sorted({(one.cluster, name(one.group)) for one in told}) if commit.ranges else self.cluster
+        return before_transitions(connection, self._windows, now_ms, told, commit.batch_id, of, tell=self._notify)
 
     def _write_incidents(
         self, writing: Writing, rows: Contents, notified: Notifications, muting: Muting, batch_id: int

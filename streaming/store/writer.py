@@ -1,7 +1,7 @@
-"""Who is the writer, and whose turn it is to notify a receiver.
+"""Who is the writer of a cluster, and whose turn it is to notify a receiver.
 
-A job claims the writer epoch once, before its first batch. Only the job that holds the latest epoch writes batches,
-notifies receivers and sends the heartbeat. A turn belongs to one job at a time:
+A job claims the writer epoch of each of its clusters once, before the first batch. Only the job that holds a cluster's
+latest epoch writes its batches and notifies receivers of it. A turn belongs to one job at a time:
 
     old job   turn begins, POST, mark, turn ends | next turn: another epoch, stops
     new job        claims the epoch,  waits for the turn | turn begins, reads what is unmarked, POST, mark
@@ -11,7 +11,7 @@ job, and after `idle_in_transaction_session_timeout` (see `Database`) that of a 
 """
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
 from rebalance_monitor.streaming.core.ports import Deposed
@@ -22,28 +22,51 @@ class TurnTaken(Exception):
     """Another job has its turn at this receiver now."""
 
 
+def claim(connection: Connection, cluster: str) -> int:
+    """A new epoch of the cluster. It is a time in µs, so that no writer of another database has the same one."""
+    with connection.transaction():
+        connection.execute("lock table rebalance_monitor.writer in share row exclusive mode")  # an epoch is used once
+        row = connection.execute(
+            "insert into rebalance_monitor.writer (cluster, epoch)"
+            " select %s, greatest((extract(epoch from clock_timestamp()) * 1000000)::bigint, max(epoch) + 1)"
+            " from rebalance_monitor.writer"
+            " on conflict (cluster) do update set epoch = excluded.epoch, claimed_at = now() returning epoch",
+            (cluster,),
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
 def check_epoch(connection: Connection, epoch: int, *, lock: bool = False) -> None:
-    """Raises Deposed when another epoch was claimed. `lock`: nobody can claim until the transaction ends."""
-    statement = "select epoch from rebalance_monitor.writer"
-    row = connection.execute(statement + (" for share" if lock else "")).fetchone()
-    if row is None or row[0] != epoch:
-        owner = "nobody" if row is None else f"epoch {row[0]}"
-        raise Deposed(f"this writer has epoch {epoch}, but the database belongs to {owner}; another job has taken over")
+    """Raises Deposed when another epoch of the cluster was claimed. `lock`: nobody can claim until the transaction
+    ends."""
+    clusters_of(connection, (epoch,), lock=lock)
+
+
+def clusters_of(connection: Connection, epochs: Collection[int], *, lock: bool = False) -> list[str]:
+    """The clusters of these epochs, but for those that another job has claimed since. Raises Deposed where none is
+    left. `lock`: nobody can claim them until the transaction ends."""
+    statement = "select cluster from rebalance_monitor.writer where epoch = any(%s) order by cluster"
+    rows = connection.execute(statement + (" for share" if lock else ""), (list(epochs),)).fetchall()
+    if not rows:
+        named = ", ".join(map(str, sorted(epochs)))
+        raise Deposed(f"nothing belongs to the writer with epoch {named} any more; another job has taken over")
+    return [str(row[0]) for row in rows]
 
 
 @contextmanager
-def turn(connection: Connection, receiver: str, epoch: int) -> Iterator[None]:
-    """One attempt at a receiver, its mark included. Raises TurnTaken or Deposed before the block begins.
+def turn(connection: Connection, receiver: str, epochs: Collection[int]) -> Iterator[list[str]]:
+    """One attempt at a receiver, its mark included; the clusters that it may be told of. Raises TurnTaken or Deposed
+    before the block begins.
 
-    The epoch may be claimed while the block runs. The mark is still written: it says what the receiver has, and the new
+    An epoch may be claimed while the block runs. The mark is still written: it says what the receiver has, and the new
     writer reads it after this turn.
     """
     with connection.transaction():
         row = connection.execute("select pg_try_advisory_xact_lock(%s)", (_lock_number(receiver),)).fetchone()
         if row is None or not row[0]:
             raise TurnTaken(receiver)
-        check_epoch(connection, epoch)
-        yield
+        yield clusters_of(connection, epochs)
 
 
 def _lock_number(receiver: str) -> int:
@@ -53,16 +76,16 @@ def _lock_number(receiver: str) -> int:
 
 
 class Writer:
-    """Whether this job is still the writer, asked on a connection of its own."""
+    """Whether this job is still a writer, asked on a connection of its own. `epochs`: what it has claimed up to now."""
 
-    def __init__(self, dsn: str, epoch: int) -> None:
-        self._database, self._epoch = Database(dsn), epoch
+    def __init__(self, dsn: str, epochs: Collection[int]) -> None:
+        self._database, self._epochs = Database(dsn), epochs
 
     def leads(self) -> bool:
-        """False when another epoch was claimed, and while the database cannot say."""
+        """False when all were claimed by others, and while the database cannot say."""
         try:
             with self._database.session() as connection:
-                check_epoch(connection, self._epoch)
+                clusters_of(connection, self._epochs)
         except (Deposed, DatabaseUnreachable):
             return False
         return True

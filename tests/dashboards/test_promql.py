@@ -83,8 +83,8 @@ def disturb(exporter: Exporter, number: int) -> None:
     exporter.audited(0)
     exporter.part("page", "the page ended with code 2")
     for poller in ("topics", "group_states", "progress"):
-        exporter.polled(poller, 2, at_ms)
-    exporter.groups_unseen(unseen=True)
+        exporter.of(CLUSTER).polled(poller, 2, at_ms)
+    exporter.of(CLUSTER).groups_unseen(unseen=True)
     exporter.gaps([TopicGaps(CLUSTER, TOPIC, 40 + number, 1)])
 
 

@@ -46,7 +46,7 @@ class World:
 
     def __init__(self, spark: Any, dsn: str, known: ClusterSettings, tmp: Any, fold: Any = fold_group) -> None:
         self.dsn, self.known, self.spark = dsn, known, spark
-        self.store = PostgresStore(dsn)
+        self.store = PostgresStore(dsn, known.name)
         self.store.migrate()
         self.epoch = self.store.claim()
         self.reports: list[BatchReport] = []

@@ -220,7 +220,7 @@ def test_scaled_to_zero_under_maintenance(kafka: tuple[Lab, Broker], database: s
             from_ms=now_ms,
             until_ms=now_ms + AN_HOUR_MS // 2,
         )
-        with notified(database, stage.watcher, window) as outbox:
+        with notified(database, stage.settings.name, stage.watcher, window) as outbox:
             stage.leave(*names)
             watch(stage, "nobody there", lambda: any(one.rule == "all_workers_gone" for one in told(stage.watcher)))
             start(stage, 3, Process())
@@ -232,10 +232,10 @@ def test_scaled_to_zero_under_maintenance(kafka: tuple[Lab, Broker], database: s
 
 
 @contextmanager
-def notified(dsn: str, watcher: Watcher, window: Maintenance) -> Iterator[Callable[[], list[str]]]:
+def notified(dsn: str, cluster: str, watcher: Watcher, window: Maintenance) -> Iterator[Callable[[], list[str]]]:
     """The keys of all notifications that a job with this window and this watcher's eyes has written."""
     at_ms = window.from_ms
-    store = PostgresStore(dsn, windows=Windows((window,)), now_ms=lambda: at_ms)
+    store = PostgresStore(dsn, cluster, windows=Windows((window,)), now_ms=lambda: at_ms)
     store.migrate()
     epoch, batches = store.claim(), count()
 

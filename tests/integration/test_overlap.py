@@ -80,7 +80,7 @@ def test_in_an_overlap_each_key_is_sent_once_and_only_the_writer_beats(watched: 
         wait_told(watched, "everything sent", lambda: set(inbox.raw()) == written(watched), new)
         assert len(first_beats.requests) == beats
         assert old.process.returncode == 2
-        assert "another job has taken over this database" in old.log.read_text()
+        assert "another job has taken over cluster" in old.log.read_text()
     raw = inbox.raw()
     assert set(raw.values()) == {1}, {key: times for key, times in raw.items() if times > 1}
     assert len(raw) >= 4

@@ -41,8 +41,9 @@ class Watched:
         lab: Lab,
         broker_ports: tuple[int, int] | None = None,
         broker_properties: Mapping[str, object] | None = None,
+        cluster_id: str = broker.CLUSTER_ID,
     ) -> None:
-        self.lab = lab
+        self.lab, self._cluster_id = lab, cluster_id
         self._java = java.find()
         self._class_path = jars.fetch(self._java)
         *ports, self.http_port = free_ports(3)
@@ -53,7 +54,7 @@ class Watched:
 
     def start_broker(self) -> None:
         ports, others = (self._broker_port, self._controller_port), self._broker_properties
-        self.broker = broker.start(self.lab, self._java, self._class_path, *ports, others)
+        self.broker = broker.start(self.lab, self._java, self._class_path, *ports, others, self._cluster_id)
 
     def configuration(self, **sections: Any) -> Path:
         """Written as a file; `sections` replace whole ones."""
@@ -80,13 +81,15 @@ class Watched:
         finally:
             child.stop()
 
-    def readiness(self) -> tuple[int, dict[str, Any]]:
-        """Status and body of /readyz; (0, {}) while nothing listens."""
+    def readiness(self, cluster: str | None = None) -> tuple[int, dict[str, Any]]:
+        """Status and body of /readyz, of one cluster or of all; (0, {}) while nothing listens."""
+        asked = {} if cluster is None else {"cluster": cluster}
         try:
-            answer = local().get(f"http://{HOST}:{self.http_port}/readyz", timeout=5)
+            answer = local().get(f"http://{HOST}:{self.http_port}/readyz", params=asked, timeout=5)
         except httpx.HTTPError:
             return 0, {}
-        return answer.status_code, answer.json()
+        body = answer.json() if answer.headers["Content-Type"] == "application/json" else {"text": answer.text}
+        return answer.status_code, body
 
     def metric(self, name: str) -> list[str]:
         """The sample lines of a metric."""
@@ -128,10 +131,12 @@ class Watched:
         finally:
             consumer.close()
 
-    def groups(self) -> set[str]:
-        """Groups with a generation in the database."""
+    def groups(self, cluster: str = "own") -> set[str]:
+        """Groups of a cluster with a generation in the database."""
         with psycopg.connect(self.postgres.dsn) as database:
-            rows = database.execute('select "group" from rebalance_monitor.generations').fetchall()
+            rows = database.execute(
+                'select "group" from rebalance_monitor.generations where cluster = %s', (cluster,)
+            ).fetchall()
         return {row[0] for row in rows}
 
     def verdicts(self, group: str, *, final: bool = True) -> list[tuple[str, str]]:

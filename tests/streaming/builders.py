@@ -113,11 +113,11 @@ def undecodable(offset: int, reason: str = "trailing bytes") -> UndecodableRecor
 
 
 def writer_epoch(dsn: str) -> int:
-    """The epoch of the database's writer; claimed if nobody has claimed one yet."""
+    """The epoch of the writer of cluster c; claimed if nobody has claimed one yet."""
     with psycopg.connect(dsn) as database:
         row = database.execute(
-            "insert into rebalance_monitor.writer as old (epoch) values (1)"
-            " on conflict (only_row) do update set epoch = old.epoch returning epoch"
+            "insert into rebalance_monitor.writer as old (cluster, epoch) values ('c', 1)"
+            " on conflict (cluster) do update set epoch = old.epoch returning epoch"
         ).fetchone()
     assert row is not None
     return int(row[0])

@@ -33,7 +33,7 @@ def dsn(server: str) -> Iterator[str]:
 @pytest.fixture
 def store(dsn: str) -> Iterator[PostgresStore]:
     """A migrated store."""
-    opened = PostgresStore(dsn, undecodable_kept=3)
+    opened = PostgresStore(dsn, "c", undecodable_kept=3)
     opened.migrate()
     yield opened
     opened.close()

@@ -27,7 +27,7 @@ def main() -> None:
         job.start()
         job.restore(store)
         for cluster in ("orders", "payments"):
-            job.set_health(cluster, None)
+            job.of(cluster).set_health(None)
         page = {"monitor_url": job.url}
         with served(Path(folder), dsn_of(store), page) as address, browser() as tab:
             tab.look(f"{address}/", WIDTH, HEIGHT)

@@ -125,7 +125,7 @@ def exporter() -> Iterator[Exporter]:
     """The job's own endpoint, caught up with its one cluster."""
     running = Exporter(0, clusters=["gamma"])
     running.start()
-    running.set_health("gamma", None)
+    running.of("gamma").set_health(None)
     yield running
     running.stop()
 
@@ -193,9 +193,9 @@ def test_metrics_and_readiness_are_the_jobs_own(guarded: str, exporter: Exporter
         assert ops.get("/readyz").json() == {
             "ready": True, "role": "active", "database": "ok", "clusters": {}, "degraded": {},
         }  # fmt: skip
-        exporter.set_health("gamma", "catching up, 5 records left")
+        exporter.of("gamma").set_health("catching up, 5 records left")
         assert ops.get("/api/v1/health").json()["clusters"] == {"gamma": "catching up, 5 records left"}
-        exporter.set_health("gamma", None)
+        exporter.of("gamma").set_health(None)
 
 
 def test_a_token_is_never_told(guarded: str) -> None:

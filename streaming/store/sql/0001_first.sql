@@ -2,10 +2,10 @@
 -- that the release before still works on the new schema. What published tables and their columns mean, core/tables.py
 -- says.
 
--- The one writer. Every transaction locks this row and compares its epoch: a deposed job can never interleave.
+-- Each cluster's one writer. Every transaction locks the row with its epoch: a deposed job can never interleave.
 create table rebalance_monitor.writer (
-    only_row boolean primary key default true check (only_row),
-    epoch bigint not null,
+    cluster text primary key,
+    epoch bigint not null unique,
     claimed_at timestamptz not null default now()
 );
 

@@ -36,6 +36,7 @@ def check(path: str, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[i
 
 def test_what_run_would_accept_is_sound(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(written(f"{DATABASE}clusters: [{CLUSTER}]\n"), capsys)[0] == 0
+    assert check(written(f"{DATABASE}clusters: [{CLUSTER}, {{name: b, bootstrap_servers: 'k:1'}}]\n"), capsys)[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_what_run_would_accept_is_sound(written: Written, capsys: pytest.Capture
     [
         (DATABASE, "clusters is empty"),
         (f"clusters: [{CLUSTER}]\n", "database.dsn is missing"),
-        (f"{DATABASE}clusters: [{CLUSTER}, {{name: b, bootstrap_servers: 'k:1'}}]\n", "one job watches exactly one"),
+        (f"{DATABASE}clusters: [{CLUSTER}, {CLUSTER}]\n", "two clusters are called 'a'"),
         (f"database: {{dsn: 'mysql://u@h/d'}}\nclusters: [{CLUSTER}]\n", "no connection text of PostgreSQL"),
         (
             f"database: {{dsn: 'host port'}}\nclusters: [{CLUSTER}]\n",

@@ -104,8 +104,8 @@ def _exporter() -> Exporter:
     missing = {"orders-configs": "no such topic"}
     exporter.gaps([TopicGaps("c", OFFSETS, 7, 1)])
     exporter.part("page", "the page ended with code 2")
-    exporter.polled("topics", 2, 1_700_000_000_000)
-    exporter.groups_unseen(unseen=False)
+    exporter.of("c").polled("topics", 2, 1_700_000_000_000)
+    exporter.of("c").groups_unseen(unseen=False)
     exporter.reader(
         "c", SimpleNamespace(backlog={OFFSETS: 0}, missing=missing, problem=None, blind=None, caught_up=True)
     )

@@ -33,7 +33,7 @@ class Told:
             raise self.fails
         return b"x" * 1_000_000
 
-    def readiness(self) -> tuple[bool, dict[str, object]]:
+    def readiness(self, cluster: str | None = None) -> tuple[bool, dict[str, object]]:
         return True, {}
 
 

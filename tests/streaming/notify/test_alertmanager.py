@@ -38,7 +38,7 @@ class Counts(Counter[str]):
 def pushing(dsn: str, urls: list[str], **more: object) -> Iterator[Counts]:
     told = Counts()
     pusher = Pusher(dsn, urls, STYLE, told=told, **more)  # type: ignore[arg-type]
-    pusher.start(writer_epoch(dsn))
+    pusher.start([writer_epoch(dsn)])
     try:
         yield told
     finally:
@@ -192,7 +192,7 @@ def test_a_mark_that_is_lost_means_the_same_notification_again(store: PostgresSt
         store.commit(commit(store.claim(), 0, 10, incident(), incident("resolved")))
         store.database.close()  # it would be cut as well
         delivery = Delivery(dsn, [Cut("chat", f"{receiver.url}/hook", {})])
-        delivery.start(writer_epoch(dsn))
+        delivery.start([writer_epoch(dsn)])
         requests = receiver.wait_for(4)
         until(lambda: not_done(store) == 0)
         delivery.stop()
@@ -216,7 +216,7 @@ def test_an_error_of_ours_is_counted_and_tried_again_with_pauses(
     with receiving("/hook") as receiver:
         store.commit(commit(store.claim(), 0, 10, incident()))
         delivery = Delivery(dsn, [Broken("chat", f"{receiver.url}/hook", {})], told)
-        delivery.start(writer_epoch(dsn))
+        delivery.start([writer_epoch(dsn)])
         receiver.wait_for(1)
         until(lambda: told["sent"] == 1)
         delivery.stop()

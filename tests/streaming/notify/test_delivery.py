@@ -29,7 +29,7 @@ KEYS = ["i1:fired", "i1:resolved"]
 @contextmanager
 def delivering(dsn: str, *receivers: Receiver) -> Iterator[None]:
     sending = Delivery(dsn, receivers)
-    sending.start(writer_epoch(dsn))
+    sending.start([writer_epoch(dsn)])
     try:
         yield
     finally:
@@ -42,7 +42,7 @@ def fire_and_resolve(store: PostgresStore) -> None:
 
 def left(store: PostgresStore) -> int:
     with store.database.session() as connection:
-        return waiting_count(connection)
+        return waiting_count(connection, ["c"])
 
 
 @pytest.mark.postgres
@@ -126,7 +126,7 @@ def test_a_database_that_is_away_is_logged_once_and_its_return_too(
     monkeypatch.setattr(Database, "session", sometimes)
     with receiving("/hook") as program, caplog.at_level(logging.WARNING, "rebalance_monitor.delivery"):
         sending = Delivery(dsn, [Webhook("chat", f"{program.url}/hook", {})])
-        sending.start(epoch)
+        sending.start([epoch])
         program.wait_for(2)
         sending.stop()
     said = [one.getMessage() for one in caplog.records if one.name == "rebalance_monitor.delivery"]

@@ -27,7 +27,7 @@ STYLE = AlertStyle(generator_url="http://127.0.0.1:9470/metrics")
 @contextmanager
 def delivering(dsn: str, epoch: int, *receivers: Receiver) -> Iterator[Delivery]:
     delivery = Delivery(dsn, receivers)
-    delivery.start(epoch)
+    delivery.start([epoch])
     try:
         yield delivery
     finally:
@@ -41,7 +41,7 @@ def running(name: str) -> int:
 
 def left(store: PostgresStore) -> int:
     with store.database.session() as connection:
-        return waiting_count(connection)
+        return waiting_count(connection, ["c"])
 
 
 def test_the_job_before_goes_on_until_the_epoch_is_claimed_and_then_ends(
@@ -119,7 +119,7 @@ def test_many_claims_in_a_row_under_load_send_each_key_once(store: PostgresStore
                 epoch = store.claim()
                 receivers = [Webhook("chat", f"{program.url}/hook", {}), Webhook("other", f"{other.url}/other", {})]
                 deliveries.append(Delivery(dsn, receivers))
-                deliveries[-1].start(epoch)
+                deliveries[-1].start([epoch])
             store.commit(commit(epoch, number, number + 1, apart(f"i{number}")))
         until(lambda: left(store) == 0)
         for delivery in deliveries:
@@ -138,7 +138,7 @@ def test_a_frozen_job_keeps_its_turn_for_a_bounded_time(store: PostgresStore, ds
     def next_turn(epoch: int) -> bool:
         with other.session() as mine:
             try:
-                with turn(mine, "webhook:chat", epoch):
+                with turn(mine, "webhook:chat", [epoch]):
                     return True
             except TurnTaken:
                 return False
@@ -146,7 +146,7 @@ def test_a_frozen_job_keeps_its_turn_for_a_bounded_time(store: PostgresStore, ds
     def stand_still() -> None:
         with frozen.session() as connection:
             connection.execute("set idle_in_transaction_session_timeout = '300ms'")
-            with turn(connection, "webhook:chat", first):
+            with turn(connection, "webhook:chat", [first]):
                 second = store.claim()
                 assert not next_turn(second)
                 until(lambda: next_turn(second))
@@ -161,11 +161,11 @@ def test_a_frozen_job_keeps_its_turn_for_a_bounded_time(store: PostgresStore, ds
 
 
 def test_who_leads_is_known_by_the_epoch_and_by_nothing_else(store: PostgresStore, dsn: str) -> None:
-    first = Writer(dsn, store.claim())
+    first = Writer(dsn, [store.claim()])
     assert first.leads()
-    second = Writer(dsn, store.claim())
+    second = Writer(dsn, [store.claim()])
     assert (first.leads(), second.leads()) == (False, True)
-    nowhere = Writer("postgresql://monitor@127.0.0.1:9/none", 1)
+    nowhere = Writer("postgresql://monitor@127.0.0.1:9/none", [1])
     assert not nowhere.leads()
     for job in (first, second, nowhere):
         job.close()

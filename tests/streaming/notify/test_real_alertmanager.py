@@ -70,7 +70,7 @@ def test_it_fires_and_resolves_once(store: PostgresStore, dsn: str, alertmanager
     now_ms = time.time_ns() // 1_000_000
     epoch = store.claim()
     pusher = Pusher(dsn, [alertmanager], AlertStyle(generator_url="http://127.0.0.1:9470/metrics"))
-    pusher.start(epoch)
+    pusher.start([epoch])
     try:
         store.commit(commit(epoch, 0, 10, incident(opened_at_ms=now_ms)))
         (shown,) = until(lambda: local().get(f"{alertmanager}/api/v2/alerts", timeout=PATIENCE_S).json())
@@ -89,7 +89,7 @@ def test_severity_and_maintenance_end_and_begin_alerts_there(dsn: str, alertmana
     """What our rows say is what a real Alertmanager makes of it: each set of labels fires and ends when it should."""
     opened_ms = time.time_ns() // 1_000_000
     clock, at = [opened_ms], iter(range(0, 100, 10))
-    store = PostgresStore(dsn, now_ms=lambda: clock[0])
+    store = PostgresStore(dsn, "c", now_ms=lambda: clock[0])
     store.migrate()
     epoch = store.claim()
 
@@ -105,7 +105,7 @@ def test_severity_and_maintenance_end_and_begin_alerts_there(dsn: str, alertmana
         return [(one["status"], one["commonLabels"]["severity"]) for _, one in webhook.wait_for(count)]
 
     pusher = Pusher(dsn, [alertmanager], AlertStyle(generator_url="http://127.0.0.1:9470/metrics"))
-    pusher.start(epoch)
+    pusher.start([epoch])
     try:
         batch(incident(opened_at_ms=opened_ms, alert=AlertSeverity.WARNING))
         assert told(1) == [("firing", "warning")]

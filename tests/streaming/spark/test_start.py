@@ -16,16 +16,17 @@ from tests.waiting import PATIENCE_S
 ROOT = Path(__file__).parents[3]
 JOB = """
 import json, signal, sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.spark.failures import CannotRun
-from rebalance_monitor.streaming.spark.job import run_job
+from rebalance_monitor.streaming.spark.clusters import run_job
 
 # As at a terminal: what a shell starts in the background begins with this signal ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
-    observer = SimpleNamespace(trouble=lambda cluster, problem: None)
-    run_job(Settings.model_validate(json.loads(sys.argv[1])), None, observer, None, None, None, None)
+    observer = SimpleNamespace(trouble=lambda cluster, problem: None, watch=lambda cluster: None)
+    run_job(Settings.model_validate(json.loads(sys.argv[1])), lambda cluster: nullcontext(None), observer, None)
 except KeyboardInterrupt:
     sys.exit("interrupted")
 except CannotRun as why:

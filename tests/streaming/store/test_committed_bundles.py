@@ -29,7 +29,7 @@ def test_a_state_is_written_over_the_one_that_was_loaded_or_not_at_all(store: Po
 
 def test_bundles_of_one_writer_commit_side_by_side(store: PostgresStore, dsn: str) -> None:
     """Both write the same contents of members; neither waits for the other's transaction to know who is the writer."""
-    epoch, other = store.claim(), PostgresStore(dsn)
+    epoch, other = store.claim(), PostgresStore(dsn, "c")
     blobs = {"one": b"1", "two": b"2"}
     with store.database.session() as connection, connection.transaction():
         check_epoch(connection, epoch, lock=True)
@@ -63,7 +63,7 @@ def test_a_writer_of_one_database_writes_nothing_into_another(store: PostgresSto
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute("drop database if exists elsewhere with (force)")
         admin.execute("create database elsewhere")
-    elsewhere = PostgresStore(server.replace("/postgres?", "/elsewhere?"))
+    elsewhere = PostgresStore(server.replace("/postgres?", "/elsewhere?"), "c")
     elsewhere.migrate()
     epochs = {elsewhere.claim(), elsewhere.claim(), store.claim()}
     assert len(epochs) == 3

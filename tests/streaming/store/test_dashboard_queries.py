@@ -48,7 +48,7 @@ def full(server: str) -> Any:
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(f"create database {database}".encode())
     at_ms = now_ms()
-    store = PostgresStore(server.replace("/postgres?", f"/{database}?"), undecodable_kept=3, windows=Windows())
+    store = PostgresStore(server.replace("/postgres?", f"/{database}?"), "c", undecodable_kept=3, windows=Windows())
     store.migrate()
     with store.database.session() as connection:
         add(connection, window(at_ms), "somebody")

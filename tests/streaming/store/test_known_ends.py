@@ -21,7 +21,9 @@ def keeper(dsn: str, store: PostgresStore) -> Iterator[EndsKeeper]:
 
 def test_what_was_noted_last_is_there_for_the_next_job(dsn: str, store: PostgresStore, keeper: EndsKeeper) -> None:
     assert keeper.stored("k") == {}
-    keeper.start(store.claim())
+    epoch = store.claim()
+    keeper.start("k", epoch)
+    keeper.start("other", epoch)
     keeper.note("k", {KEY: (0, 5)})
     next_one = EndsKeeper(dsn)
     until(lambda: next_one.stored("k") == {KEY: (0, 5)})
@@ -34,7 +36,7 @@ def test_what_was_noted_last_is_there_for_the_next_job(dsn: str, store: Postgres
 
 
 def test_it_is_written_before_the_end(dsn: str, store: PostgresStore, keeper: EndsKeeper) -> None:
-    keeper.start(store.claim())
+    keeper.start("k", store.claim())
     keeper.note("k", {KEY: (0, 5)})
     keeper.stop()
     assert keeper.stored("k") == {KEY: (0, 5)}
@@ -45,10 +47,10 @@ def test_a_job_that_is_not_the_writer_any_more_writes_nothing(
 ) -> None:
     first = store.claim()
     later = EndsKeeper(dsn)
-    later.start(store.claim())
+    later.start("k", store.claim())
     later.note("k", {KEY: (0, 9)})
     later.stop()
-    keeper.start(first)
+    keeper.start("k", first)
     keeper.note("k", {KEY: (0, 5)})
     keeper.stop()
     assert keeper.stored("k") == {KEY: (0, 9)}

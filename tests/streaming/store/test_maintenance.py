@@ -48,7 +48,7 @@ class World:
 
     def __init__(self, dsn: str, *configured: Maintenance) -> None:
         self.clock, self.windows = Clock(), Windows(configured)
-        self.store = PostgresStore(dsn, windows=self.windows, now_ms=self.clock)
+        self.store = PostgresStore(dsn, "c", windows=self.windows, now_ms=self.clock)
         self.store.migrate()
         self.epoch, self.at = self.store.claim(), 0
         self.exporter = Exporter(
@@ -116,7 +116,7 @@ def test_what_began_before_a_window_ends_once_and_comes_back(world: World) -> No
     assert world.waiting() == [f"i1:muted:{number}"]  # what a receiver had not got yet is withdrawn
     assert world.gauge() == [0]
     with world.store.database.session() as connection:
-        assert firing(connection, "http://a") == []
+        assert firing(connection, "http://a", ["c"]) == []
     assert world.batch(incident("updated", alert=AlertSeverity.WARNING)) == []
     assert world.batch(minutes=60) == [f"i1:unmuted:{number}"]
     assert world.gauge() == [1]
@@ -150,7 +150,7 @@ def test_labels_whose_end_no_receiver_has_heard_of_end_with_the_window(world: Wo
     number = world.add(from_ms=T0 + 3 * MINUTE)
     assert world.batch() == [f"i1:muted:{number}"]
     with world.store.database.session() as connection:
-        (told,) = waiting(connection, "http://a")
+        (told,) = waiting(connection, "http://a", ["c"])
     alerts = notification(
         told.document, told.transition, told.previous, world.clock.now_ms, AlertStyle(generator_url="")
     )

@@ -98,7 +98,7 @@ def test_a_repeated_batch_changes_nothing(store: PostgresStore) -> None:
 
 def test_a_second_writer_deposes_the_first(store: PostgresStore, dsn: str) -> None:
     first = store.claim()
-    other = PostgresStore(dsn)
+    other = PostgresStore(dsn, "c")
     second = other.claim()
     assert second > first
     with pytest.raises(Deposed, match="another job has taken over"):
@@ -341,7 +341,7 @@ def test_an_unreachable_database_is_one_sentence_without_the_password() -> None:
 
 
 def test_every_verdict_and_incident_says_which_version_judged_it(dsn: str) -> None:
-    judging = PostgresStore(dsn, version="1.2.3")
+    judging = PostgresStore(dsn, "c", version="1.2.3")
     judging.migrate()
     judging.commit(commit(judging.claim(), 0, 10, generation(), incident()))
     with judging.database.session() as connection:

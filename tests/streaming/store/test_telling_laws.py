@@ -58,7 +58,7 @@ class World:
         self.receivers = {name: Receiver() for name in NAMES}
 
     def _opened(self) -> PostgresStore:
-        store = PostgresStore(self.dsn, now_ms=lambda: self.now_ms)
+        store = PostgresStore(self.dsn, "c", now_ms=lambda: self.now_ms)
         store.migrate()
         self.epoch = store.claim()
         return store
@@ -115,7 +115,7 @@ class World:
         name, most, lost = given
         receiver = self.receivers[name]
         with self.store.database.session() as connection:
-            some = waiting(connection, name)[:most]
+            some = waiting(connection, name, ["c"])[:most]
             for number, entry in enumerate(some, start=1):
                 body = message(entry, Addresses())
                 assert receiver.contents.setdefault(entry.key, body) == body
@@ -127,7 +127,7 @@ class World:
 
     def again(self, name: str) -> None:
         with self.store.database.session() as connection:
-            for due in firing(connection, name):
+            for due in firing(connection, name, ["c"]):
                 self.receivers[name].take([alert(due, self.now_ms, STYLE)], self.now_ms)
 
     def settle(self) -> None:

@@ -1,0 +1,275 @@
+"""The clusters of a job, each with a thread, and in it a query of its own on the one session.
+
+    main thread       session, signals, the configuration read anew at SIGHUP: which clusters there are to be
+    a cluster's       first question to a broker -> session -> epoch claimed -> query, until it is to stop
+
+What one cluster refuses is told of that cluster, which is tried again with growing pauses; the others go on. The job
+ends when no cluster is left that could go on, and when what all share is gone: Spark, the disk.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.guarding.fold import FoldGroup
+from rebalance_monitor.streaming.polling.pollers import polled
+from rebalance_monitor.streaming.store.database import DatabaseUnreachable
+from .application import did_not_start
+from .failures import CannotRun, ClusterRefused, TakenOver, no_room
+from .first_answer import cluster_id
+from .java import NoJava
+from .job import Job, Served, log_event
+from .observing import Observer
+from .scratch import scratch_folder
+from .session import stop_session
+from .stopping import LOOK_EVERY_S, ClusterStop, Stop, Stopping, end_at_once, start_session_aside
+from .tasks import OpenStore
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+log = logging.getLogger("rebalance_monitor.job")
+
+FIRST_PAUSE_S = 5.0
+LONGEST_PAUSE_S = 300.0
+
+Serve = Callable[[str], AbstractContextManager[Served]]
+"""Where the results of the cluster of this name go. What is open of it in the database is told by then."""
+Reload = Callable[[], Settings | None]
+"""The configuration as it is now; None where it is not valid, which was said by then."""
+
+
+class Session:
+    """Spark's session, which whoever needs it waits for."""
+
+    def __init__(self) -> None:
+        self.wanted, self._there = threading.Event(), threading.Event()
+        self._spark: SparkSession | None = None
+
+    def is_there(self, spark: "SparkSession") -> None:
+        self._spark = spark
+        self._there.set()
+
+    def wait(self, stop: Stopping) -> "SparkSession | None":
+        """The session once it is there; None if the end comes first."""
+        self.wanted.set()
+        while not self._there.wait(LOOK_EVERY_S):
+            if stop:
+                return None
+        return self._spark
+
+
+class Watched:
+    """One cluster's thread. `refused`: why it cannot be watched now; `ended`: why the whole job cannot go on."""
+
+    def __init__(self, section: ClusterSection, stop: ClusterStop, life: Callable[[Stopping], None]) -> None:
+        self.section, self.stop, self._life = section, stop, life
+        self.refused: Exception | None = None
+        self.ended: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=f"cluster {section.name}", daemon=True)
+
+    def start(self) -> None:
+        """Returns at once."""
+        self._thread.start()
+
+    def runs(self) -> bool:
+        """Whether the thread has not come to its end."""
+        return self._thread.is_alive()
+
+    def goes_on(self) -> None:
+        """Nothing stands in its way now."""
+        self.refused = None
+
+    def _run(self) -> None:
+        pause_s = FIRST_PAUSE_S
+        while not self.stop:
+            began_s = time.monotonic()
+            try:
+                self._life(self.stop)
+            except TakenOver as why:
+                self.refused = why  # trying again would only depose the other one
+                return
+            except (ClusterRefused, DatabaseUnreachable) as why:
+                self.refused = why
+            except CannotRun as why:
+                self.ended = why
+                return
+            except Exception as why:
+                log.exception("cluster_fails", extra={"fields": {"cluster": self.section.name}})
+                self.refused = why
+            pause_s = FIRST_PAUSE_S if time.monotonic() - began_s > LONGEST_PAUSE_S else pause_s
+            self.stop.wait(pause_s)
+            pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+
+class Clusters:
+    """Those that the configuration names now, and those that still come to their end."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        scratch: Path,
+        stop: Stop,
+        session: Session,
+        serve: Serve,
+        observer: Observer,
+        of_tasks: OpenStore,
+        fold: FoldGroup,
+    ) -> None:
+        self._settings, self._scratch, self._stop, self._session = settings, scratch, stop, session
+        self._serve, self._observer, self._of_tasks, self._fold = serve, observer, of_tasks, fold
+        self._running: dict[str, Watched] = {}
+        self._said: dict[str, str] = {}
+        self._numbers = count()
+        self._ids: dict[str, str] = {}
+        self._naming = threading.Lock()
+
+    def are_to_be(self, settings: Settings) -> None:
+        """The configuration has changed. Sections beside the clusters stay as they were at the start."""
+        others = sorted(
+            name
+            for name in type(settings).model_fields
+            if name != "clusters" and getattr(settings, name) != getattr(self._settings, name)
+        )
+        log_event("configuration_read", clusters=[one.name for one in settings.clusters], needs_restart=others)
+        self._settings = self._settings.model_copy(update={"clusters": settings.clusters})
+
+    def look(self) -> None:
+        """Starts and stops what is to be. Raises what the job cannot go on with."""
+        wanted = {one.name: one for one in self._settings.clusters}
+        for name, one in list(self._running.items()):
+            if one.ended is not None:
+                raise one.ended
+            if name not in wanted:
+                one.stop.ask("taken out of the configuration")
+            elif wanted[name] != one.section:
+                one.stop.ask("configured in another way")
+            elif one.runs() or one.refused is not None:
+                continue
+            if not one.runs():
+                del self._running[name]
+                with self._naming:
+                    self._ids.pop(name, None)
+                if name not in wanted:
+                    self._observer.forget(name)
+        for name, section in wanted.items():
+            if name not in self._running:
+                self._begin(section)
+        self._tell()
+
+    def _begin(self, section: ClusterSection) -> None:
+        self._observer.watch(section.name)
+        watched = Watched(section, ClusterStop(self._stop), lambda stop: self._life(watched, stop))
+        self._running[section.name] = watched
+        watched.start()
+
+    def _tell(self) -> None:
+        """What stands in the way of each cluster, once. Raises it where it stands in the way of all."""
+        refused = {name: one.refused for name, one in self._running.items() if one.refused is not None}
+        if refused and len(refused) == len(self._running):
+            if len(refused) == 1:
+                raise next(iter(refused.values()))
+            raise CannotRun("\n".join(str(why) for why in refused.values()))
+        for name, why in refused.items():
+            if self._said.get(name) != str(why):
+                log.warning("does_not_read", extra={"fields": {"cluster": name, "why": str(why)}})
+                self._observer.trouble(name, str(why))
+        self._said = {name: str(why) for name, why in refused.items()}
+
+    def wait(self) -> None:
+        """Until all have come to their end."""
+        while any(one.runs() for one in self._running.values()):
+            time.sleep(LOOK_EVERY_S / 5)
+
+    def _alone(self, name: str, id_: str) -> None:
+        """Notes whose id it is. ClusterRefused where another name of the configuration leads to the same cluster: its
+        positions are kept by this id."""
+        with self._naming:
+            other = next((one for one, known in self._ids.items() if known == id_ and one != name), None)
+            if other is not None:
+                raise ClusterRefused(
+                    f"clusters {other} and {name} are one Kafka cluster (its id is {id_}); list it once"
+                )
+            self._ids[name] = id_
+
+    def _life(self, watched: Watched, stop: Stopping) -> None:
+        section, settings = watched.section, self._settings
+        with ExitStack() as ending:
+            served = ending.enter_context(self._serve(section.name))
+            id_ = cluster_id(section, self._observer.trouble, stop)  # a wrong address shows before Spark's start
+            if id_ is not None:
+                self._alone(section.name, id_)
+                watched.goes_on()
+                pollers = ending.enter_context(polled(section, settings.polling, self._observer.of(section.name)))
+                if (spark := self._session.wait(stop)) is not None:
+                    scratch = self._scratch / f"cluster-{next(self._numbers)}"
+                    scratch.mkdir(parents=True)
+                    told, of_tasks = self._observer, self._of_tasks
+                    Job(spark, settings, section, id_, served, told, scratch, of_tasks, self._fold, pollers).run(stop)
+        log_event("stopped", cluster=section.name)
+
+
+def run_job(
+    settings: Settings,
+    serve: Serve,
+    observer: Observer,
+    of_tasks: OpenStore,
+    fold: FoldGroup = fold_group,
+    reload: Reload = lambda: None,
+) -> None:
+    """Everything from the session's start to its stop. Raises CannotRun and what else no cluster can go on with.
+
+    `of_tasks` opens the store of a process that folds. `reload` is called at SIGHUP.
+
+    A signal before the session's start ends the job when the questions under way are over, a few seconds later; a
+    second one at once.
+    """
+    with (
+        scratch_folder(settings.spark.checkpoint_dir) as scratch,
+        Stop(partial(end_at_once, scratch)).on_signals() as stop,
+    ):
+        session = Session()
+        clusters = Clusters(settings, scratch, stop, session, serve, observer, of_tasks, fold)
+        spark: SparkSession | None = None
+        hang_ups = 0
+        try:
+            while not stop:
+                if stop.hang_ups > hang_ups:
+                    hang_ups = stop.hang_ups
+                    if (changed := reload()) is not None:
+                        clusters.are_to_be(changed)
+                clusters.look()
+                if spark is None and session.wanted.is_set():
+                    spark = _started(settings, scratch, stop)
+                    if spark is not None:
+                        session.is_there(spark)
+                stop.wait(LOOK_EVERY_S)
+            clusters.wait()
+        finally:
+            if spark is not None:
+                stop_session(spark)
+
+
+def _started(settings: Settings, scratch: Path, stop: Stop) -> "SparkSession | None":
+    """The session; None after a signal."""
+    began_s = time.monotonic()
+    try:
+        spark = start_session_aside(settings.spark, scratch, stop)
+    except NoJava as why:
+        raise CannotRun(str(why)) from why
+    except OSError as why:
+        raise no_room(scratch, why) from why
+    except Exception as why:
+        raise did_not_start(settings.spark.master, why) from why
+    if spark is not None:
+        log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
+    return spark
