@@ -91,7 +91,7 @@ class ClusterNumbers:
         self.restored = False
         self._not_ready: str | None = None
         self._trouble: str | None = None
-        self._blind = False
+        self._unreadable = False
         self._degraded: dict[str, str] = {}
         self._reasons: set[str] = set()
         self._parts: dict[str, str] = {}
@@ -170,8 +170,8 @@ class ClusterNumbers:
             problem = _not_caught_up(sum(status.backlog.values()), status.missing)
         with self._lock:
             self._lag(status)
-            self._blind = status.blind is not None
-            self.families.gauge(metrics.BLIND, self.cluster).set(int(self._blind))
+            self._unreadable = status.problem is not None
+            self.families.gauge(metrics.BLIND, self.cluster).set(int(status.blind is not None))
             self.set_degraded({f"{topic}: {why}": topic for topic, why in status.missing.items()})
             self.set_health(problem)
 
@@ -200,10 +200,10 @@ class ClusterNumbers:
         """The problem; None where the cluster is ready."""
         return self._trouble or self._not_ready
 
-    def cannot_read(self) -> bool:
-        """Whether it is not ready for a reason that an alert of its own tells, and that waiting for the end of the
-        topics does not mend: its query does not run, or nothing can be read."""
-        return self._trouble is not None or self._blind
+    def cannot_be_read(self) -> bool:
+        """Whether it is not ready for a reason that waiting for the end of its topics does not mend: its query does not
+        run, or brokers do not answer. The alerts of each cluster tell that."""
+        return self._trouble is not None or self._unreadable
 
     def set_degraded(self, reasons: Mapping[str, str]) -> None:
         """Features that are off, by reason; a reason no longer given goes to 0."""

@@ -181,7 +181,7 @@ class Exporter:
             some = self._of if cluster is None else {cluster: self._of[cluster]}
             missing = {name: why for name, one in some.items() if (why := one.why_not_ready()) is not None}
             restored = all(one.restored for one in some.values())
-            excused = [name for name in missing if some[name].cannot_read()] if len(missing) < len(some) else []
+            excused = [name for name in missing if some[name].cannot_be_read()] if len(missing) < len(some) else []
             state: dict[str, object] = {"ready": restored and len(excused) == len(missing), "clusters": missing}
             if cluster is None and len(some) > 1:
                 state["watched"] = sorted(some)

@@ -48,7 +48,7 @@ Reload = Callable[[], Settings | None]
 """The configuration as it is now; None where it is not valid, which was said by then."""
 
 
-class Session:
+class SharedSession:
     """Spark's session, which whoever needs it waits for."""
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class Session:
         return self._spark
 
 
-class Watched:
+class ClusterThread:
     """One cluster's thread. `refused`: why it cannot be watched now; `ended`: why the whole job cannot go on."""
 
     def __init__(self, section: ClusterSection, stop: ClusterStop, life: Callable[[Stopping], None]) -> None:
@@ -119,7 +119,7 @@ class Clusters:
         settings: Settings,
         scratch: Path,
         stop: Stop,
-        session: Session,
+        session: SharedSession,
         serve: Serve,
         observer: Observer,
         of_tasks: OpenStore,
@@ -127,7 +127,7 @@ class Clusters:
     ) -> None:
         self._settings, self._scratch, self._stop, self._session = settings, scratch, stop, session
         self._serve, self._observer, self._of_tasks, self._fold = serve, observer, of_tasks, fold
-        self._running: dict[str, Watched] = {}
+        self._running: dict[str, ClusterThread] = {}
         self._said: dict[str, str] = {}
         self._numbers = count()
         self._ids: dict[str, str] = {}
@@ -168,9 +168,9 @@ class Clusters:
 
     def _begin(self, section: ClusterSection) -> None:
         self._observer.watch(section.name)
-        watched = Watched(section, ClusterStop(self._stop), lambda stop: self._life(watched, stop))
-        self._running[section.name] = watched
-        watched.start()
+        thread = ClusterThread(section, ClusterStop(self._stop), lambda stop: self._life(thread, stop))
+        self._running[section.name] = thread
+        thread.start()
 
     def _tell(self) -> None:
         """What stands in the way of each cluster, once. Raises it where it stands in the way of all."""
@@ -201,14 +201,14 @@ class Clusters:
                 )
             self._ids[name] = id_
 
-    def _life(self, watched: Watched, stop: Stopping) -> None:
-        section, settings = watched.section, self._settings
+    def _life(self, thread: ClusterThread, stop: Stopping) -> None:
+        section, settings = thread.section, self._settings
         with ExitStack() as ending:
             served = ending.enter_context(self._serve(section.name))
             id_ = cluster_id(section, self._observer.trouble, stop)  # a wrong address shows before Spark's start
             if id_ is not None:
                 self._alone(section.name, id_)
-                watched.goes_on()
+                thread.goes_on()
                 pollers = ending.enter_context(polled(section, settings.polling, self._observer.of(section.name)))
                 if (spark := self._session.wait(stop)) is not None:
                     scratch = self._scratch / f"cluster-{next(self._numbers)}"
@@ -237,7 +237,7 @@ def run_job(
         scratch_folder(settings.spark.checkpoint_dir) as scratch,
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
     ):
-        session = Session()
+        session = SharedSession()
         clusters = Clusters(settings, scratch, stop, session, serve, observer, of_tasks, fold)
         spark: SparkSession | None = None
         hang_ups = 0

@@ -72,6 +72,7 @@ def test_one_refused_one_hung_and_the_third_as_always(first: Secured, second: Wa
                 watched.rebalance(f"beside-{number}")
                 waits_for("its row", lambda number=number: f"beside-{number}" in watched.groups("healthy"))
             assert ready("healthy")
+            assert watched.readiness()[0] == 200  # the hung one has alerts of its own
         finally:
             os.kill(second.broker.child.pid, signal.SIGCONT)
         waits_for("hung is ready again", lambda: ready("hung"))

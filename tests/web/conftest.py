@@ -37,7 +37,7 @@ def database(server: str) -> Iterator[PostgresStore]:
     name = f"page_{next(_numbers)}"
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(f"create database {name}")
-    store = PostgresStore(server.replace("/postgres?", f"/{name}?"), version="1.2.3")
+    store = PostgresStore(server.replace("/postgres?", f"/{name}?"), "gamma", version="1.2.3")
     store.migrate()
     yield store
     store.close()

@@ -2,16 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from lab.asking import local
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.metrics import METRICS
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.results import (
     AlertSeverity,
     GapRecord,
     Grade,
+    Incident,
     JobState,
     Result,
     Standing,
@@ -24,6 +27,7 @@ from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.metrics.unseen_ends import MOST_HELD
 from rebalance_monitor.streaming.store.gaps import TopicGaps
+from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import TOPIC, commit, generation, incident, pending, undecodable
 from tests.waiting import PATIENCE_S
@@ -215,13 +219,55 @@ def test_history_raises_no_gauge(exporter: Exporter, scrape: Scrape) -> None:
     assert OPEN not in scrape()
 
 
-def test_ready_only_when_restored_reachable_and_caught_up(exporter: Exporter, scrape: Scrape) -> None:
-    past = SimpleNamespace(
-        open_incidents=lambda _: [incident()], latest_generations=lambda: [], counted_groups=lambda: [], led=dict,
-        latest_loads=lambda: {}, latest_tasks=dict, standings=lambda: [], agreements=lambda: [],
-        look_for_windows=lambda: None,
+def past(cluster: str, *incidents: Incident) -> Any:
+    """What is stored of a cluster: these incidents."""
+    return SimpleNamespace(
+        cluster=cluster, open_incidents=lambda _: list(incidents), latest_generations=list, counted_groups=list,
+        led=dict, latest_loads=dict, latest_tasks=dict, standings=list, agreements=list, look_for_windows=lambda: None,
     )  # fmt: skip
 
+
+def test_of_several_clusters_those_that_cannot_be_read_leave_the_job_ready() -> None:
+    exporter = Exporter(0, clusters=["a", "b"])
+    try:
+        assert not exporter.readiness()[0]
+        for cluster in ("a", "b"):
+            exporter.restore(past(cluster))
+        exporter.reader("a", status())
+        exporter.reader("b", status(caught_up=False, backlog={TOPIC: 7}))
+        assert not exporter.readiness()[0], "it has an end to come to"
+        exporter.reader("b", status(problem="no broker answers"))
+        ready, told = exporter.readiness()
+        assert (ready, told["watched"], told["clusters"]) == (True, ["a", "b"], {"b": "no broker answers"})
+        assert exporter.readiness("a") == (True, {"ready": True, "clusters": {}})
+        assert exporter.readiness("b")[0] is False
+        exporter.trouble("a", "the query ended")
+        assert not exporter.readiness()[0], "nothing is read at all"
+        exporter.trouble("a", None)
+        exporter.forget("b")
+        assert exporter.readiness() == (True, {"ready": True, "clusters": {}})
+        assert b'cluster="b"' not in exporter.scrape()
+        with pytest.raises(KeyError):
+            exporter.readiness("b")
+    finally:
+        exporter.stop()
+
+
+def test_each_metric_is_described_once_however_many_clusters_there_are() -> None:
+    window = Maintenance(cluster="*", groups="*", owner="jane", reason="upgrade", from_ms=0, until_ms=10**15)
+    exporter = Exporter(0, clusters=["a", "b"], windows=Windows([window]))
+    try:
+        text = exporter.scrape().decode()
+    finally:
+        exporter.stop()
+    described = [line for line in text.splitlines() if line.startswith("# HELP")]
+    series = [line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")]
+    assert len(described) == len(set(described))
+    assert len(series) == len(set(series))
+    assert {'rebalance_monitor_ready{cluster="a"}', 'rebalance_monitor_ready{cluster="b"}'} <= set(series)
+
+
+def test_ready_only_when_restored_reachable_and_caught_up(exporter: Exporter, scrape: Scrape) -> None:
     def answer() -> tuple[int, str]:
         got = local().get(f"{exporter.url}/readyz", timeout=PATIENCE_S)
         return got.status_code, got.text
@@ -229,7 +275,7 @@ def test_ready_only_when_restored_reachable_and_caught_up(exporter: Exporter, sc
     assert answer()[0] == 503
     exporter.reader("c", status())
     assert "not published yet" in answer()[1]
-    exporter.restore(past)
+    exporter.restore(past("c", incident()))
     assert answer()[0] == 200
     assert scrape()[OPEN] == 1
     exporter.reader("c", status(caught_up=False, backlog={TOPIC: 7}))

@@ -88,6 +88,7 @@ def test_well_means_caught_up_and_committing() -> None:
     clock = SimpleNamespace(now_s=1_000.0)
     exporter = Exporter(0, clusters=["c"], now_s=lambda: clock.now_s)
     past = SimpleNamespace(
+        cluster="c",
         open_incidents=lambda _: [], latest_generations=lambda: [], counted_groups=lambda: [], led=dict,
         latest_loads=lambda: {}, latest_tasks=dict, standings=lambda: [], agreements=lambda: [],
         look_for_windows=lambda: None,

@@ -1,0 +1,98 @@
+"""Threads of clusters, without Spark: nobody answers at their addresses, or who answers refuses."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.spark.clusters import Clusters, SharedSession
+from rebalance_monitor.streaming.spark.failures import CannotRun, ClusterRefused
+from rebalance_monitor.streaming.spark.stopping import Stop
+from rebalance_monitor.streaming.store.database import DatabaseUnreachable
+from tests.waiting import until
+
+
+class Told:
+    """The observer."""
+
+    def __init__(self) -> None:
+        self.watched: list[str] = []
+        self.troubles: dict[str, str | None] = {}
+
+    def watch(self, cluster: str) -> None:
+        self.watched.append(cluster)
+
+    def forget(self, cluster: str) -> None:
+        self.watched.remove(cluster)
+
+    def trouble(self, cluster: str, problem: str | None) -> None:
+        self.troubles[cluster] = problem
+
+
+def settings(*names: str, port: int = 9, **sections: Any) -> Settings:
+    clusters = [{"name": name, "bootstrap_servers": f"127.0.0.1:{port}"} for name in names]
+    return Settings.model_validate({"clusters": clusters, **sections})
+
+
+def refusing(*names: str) -> Callable[[str], Any]:
+    """Where results go, but not for these clusters."""
+
+    def serve(cluster: str) -> Any:
+        if cluster in names:
+            raise DatabaseUnreachable(f"{cluster} has no database")
+        return nullcontext()
+
+    return serve
+
+
+@contextmanager
+def running(given: Settings, tmp_path: Path, serve: Callable[[str], Any]) -> Iterator[tuple[Clusters, Told]]:
+    told, stop = Told(), Stop(lambda number: None)
+    some = Clusters(given, tmp_path, stop, SharedSession(), serve, told, None, None)  # type: ignore[arg-type]
+    try:
+        yield some, told
+    finally:
+        stop.signals.append(15)
+        some.wait()
+
+
+def seen(some: Clusters) -> bool:
+    """Looks; the condition that is waited for stands behind it."""
+    some.look()
+    return True
+
+
+def test_what_one_refuses_is_told_of_it_and_the_others_go_on(tmp_path: Path) -> None:
+    with running(settings("a", "b"), tmp_path, refusing("b")) as (some, told):
+        some.look()
+        until(lambda: seen(some) and told.troubles.get("b") == "b has no database")
+        until(lambda: "no broker answers" in (told.troubles.get("a") or ""))
+        assert told.watched == ["a", "b"]
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "b")])
+def test_the_job_ends_when_none_is_left_that_could_go_on(names: tuple[str, ...], tmp_path: Path) -> None:
+    with running(settings(*names), tmp_path, refusing(*names)) as (some, _):
+        with pytest.raises((CannotRun, DatabaseUnreachable)) as why:
+            until(lambda: not seen(some))
+        assert str(why.value).splitlines() == [f"{name} has no database" for name in names]
+
+
+def test_those_that_the_configuration_names_are_watched(tmp_path: Path) -> None:
+    with running(settings("a", "b"), tmp_path, refusing()) as (some, told):
+        some.look()
+        some.are_to_be(settings("b", "c", http={"port": 1}))
+        until(lambda: seen(some) and sorted(told.watched) == ["b", "c"])
+        some.are_to_be(settings("b", "c", port=10))
+        until(lambda: seen(some) and told.watched.count("c") == 2)
+
+
+def test_one_cluster_under_two_names_is_refused(tmp_path: Path) -> None:
+    with running(settings("a", "b"), tmp_path, refusing()) as (some, _):
+        some._alone("a", "id")
+        some._alone("a", "id")
+        with pytest.raises(ClusterRefused, match="clusters a and b are one Kafka cluster"):
+            some._alone("b", "id")

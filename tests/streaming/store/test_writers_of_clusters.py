@@ -1,0 +1,65 @@
+"""Each cluster has a writer of its own: a job that takes over one cluster takes nothing of the others."""
+
+from dataclasses import replace
+
+import pytest
+
+from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.ports import Deposed
+from rebalance_monitor.streaming.notify.delivery import Delivery
+from rebalance_monitor.streaming.notify.webhook import Webhook
+from rebalance_monitor.streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.store.outbox import waiting
+from rebalance_monitor.streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.writer import check_epoch, clusters_of
+from tests.streaming.builders import PARTITION, commit, incident
+from tests.streaming.notify.receiver import receiving
+from tests.waiting import until
+
+pytestmark = pytest.mark.postgres
+OTHERS = replace(incident("fired", incident_id="i2"), cluster="d")
+
+
+def test_who_claims_a_cluster_deposes_its_writer_and_no_other(store: PostgresStore, dsn: str) -> None:
+    other = PostgresStore(dsn, "d")
+    first, of_other = store.claim(), other.claim()
+    with store.database.session() as connection:
+        assert clusters_of(connection, [first, of_other]) == ["c", "d"]
+        second = store.claim()
+        assert clusters_of(connection, [first, of_other]) == ["d"]
+        check_epoch(connection, of_other)
+        with pytest.raises(Deposed, match="another job has taken over"):
+            check_epoch(connection, first)
+    assert len({first, of_other, second}) == 3
+    other.close()
+
+
+def test_two_jobs_of_one_database_notify_each_of_its_own_clusters(store: PostgresStore, dsn: str) -> None:
+    other = PostgresStore(dsn, "d")
+    first, of_other = store.claim(), other.claim()
+    with receiving("/hook") as program:
+        delivery = Delivery(dsn, [Webhook("chat", f"{program.url}/hook", {})])
+        delivery.start([first])
+        other.commit(commit(of_other, 0, 10, OTHERS, key=PARTITION._replace(cluster_id="k2")))
+        store.commit(commit(first, 0, 10, incident("fired")))
+        until(lambda: len(program.requests) == 1)
+        delivery.stop()
+    assert [key for key, _ in program.requests] == ["i1:fired"]
+    with store.database.session() as connection:
+        assert [one.key for one in waiting(connection, "webhook:chat", ["c", "d"])] == ["i2:fired"]
+        assert waiting(connection, "webhook:chat", ["c"]) == []
+    other.close()
+
+
+def test_what_is_told_again_and_muted_is_of_the_stores_cluster(dsn: str, store: PostgresStore) -> None:
+    now_ms = 1_000
+    window = Maintenance(cluster="*", groups="*", owner="jane", reason="upgrade", from_ms=1, until_ms=2_000)
+    other = PostgresStore(dsn, "d", windows=Windows((window,)), now_ms=lambda: now_ms)
+    first, of_other = store.claim(), other.claim()
+    store.commit(commit(first, 0, 10, incident("fired")))
+    other.commit(replace(commit(of_other), ranges={}))
+    assert [(one.cluster, one.incident_id) for one in store.open_incidents()] == [("c", "i1")]
+    assert other.open_incidents() == []
+    with store.database.session() as connection:
+        assert connection.execute("select muted_by from rebalance_monitor.incidents").fetchall() == [(None,)]
+    other.close()
