@@ -87,7 +87,7 @@ STALE = OwnAlert(
     confirm=(
         _READYZ,
         Check(
-            "psql \"$DSN\" -c 'select epoch, claimed_at from rebalance_monitor.writer'",
+            "psql \"$DSN\" -c 'select cluster, epoch, claimed_at from rebalance_monitor.writer'",
             "a fresh `claimed_at`: a second monitor took over and this one stood down",
         ),
     ),
