@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 JVM_LEAVES_S = 10.0
 RETAINED = "10"
+SMALL_PROCESSES = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""For Java and the processes that fold: memory that is free goes back, and threads share what they allocate from."""
 
 # A query that ends is reported once, by the job, in one line. Read from a file, because set in any other way Spark
 # first says so itself, in the middle of a log of JSON lines.
@@ -48,7 +50,9 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         "spark.scheduler.mode": "FAIR",
         "spark.python.authenticate.socketTimeout": "60s",
         "spark.driver.memory": section.driver_memory,
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss2m",
+        # Without -Xms, Java begins with a heap of 1/64 of the machine, whatever it needs.
+        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss2m -Xms64m",
+        "spark.python.daemon.module": "rebalance_monitor.streaming.spark.daemon",
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         # The checkpoint is thrown away at every start, so there is nothing to keep many versions of.
@@ -103,6 +107,8 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
     # A worker under another Python would not find the packages of this one.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    for name, value in SMALL_PROCESSES.items():
+        os.environ.setdefault(name, value)
     if "SPARK_HOME" not in os.environ:
         os.environ["SPARK_HOME"] = str(unzipped_home(scratch))
     settings = spark_settings(section, scratch)
