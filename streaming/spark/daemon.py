@@ -11,7 +11,6 @@ import sys
 
 OF_TASKS = "pyspark.worker"
 WANTED = (
-    "pyspark.sql.pandas.serializers",
     "confluent_kafka",
     "rebalance_monitor.streaming.spark.source",
     "rebalance_monitor.streaming.spark.tasks",
