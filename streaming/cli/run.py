@@ -105,11 +105,15 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         def claimed(epoch: int) -> None:
             # Until now another job may have been the writer: it notified, and went on after what was restored below.
             exporter.restore(store)
-            notifying.start(epoch)
+            notifying.start(cluster, epoch)
 
         with closing(store):
             exporter.restore(store)
             yield Served(store, ends, claimed, partial(exporter.restore, store))
+
+    def forget(cluster: str) -> None:
+        exporter.forget(cluster)
+        notifying.forget(cluster)
 
     def reload() -> Settings | None:
         try:
@@ -122,4 +126,4 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         return found
 
     os.environ[DSN] = dsn  # for Spark's processes
-    run_job(settings, serve, exporter, of_tasks, fold, reload)
+    run_job(settings, serve, exporter, of_tasks, fold, reload, forget)

@@ -83,24 +83,33 @@ def _receivers(settings: Settings, exporter: Exporter) -> list[Receiver]:
 class Notifying:
     """What notifies people and services; it begins when this job has become the writer of a cluster.
 
-    `epochs`: those that this job has claimed.
+    `epochs`: those that this job has claimed, of the clusters that it watches.
     """
 
     dsn: str
     delivery: Delivery | None
     heartbeat: Heartbeat | None
-    epochs: set[int] = field(default_factory=set)
+    epochs: dict[int, str] = field(default_factory=dict)
     _first: threading.Lock = field(default_factory=threading.Lock)
+    _begun: threading.Event = field(default_factory=threading.Event)
 
-    def start(self, epoch: int) -> None:
+    def start(self, cluster: str, epoch: int) -> None:
         """The job has claimed this one, too. Begins with the first."""
         with self._first:
-            begins = not self.epochs
-            self.epochs.add(epoch)
-        if begins and self.delivery is not None:
+            self.epochs[epoch] = cluster
+            if self._begun.is_set():
+                return
+            self._begun.set()
+        if self.delivery is not None:
             self.delivery.start(self.epochs)
-        if begins and self.heartbeat is not None:
+        if self.heartbeat is not None:
             self.heartbeat.start(Writer(self.dsn, self.epochs))
+
+    def forget(self, cluster: str) -> None:
+        """The job watches this cluster no more, so it notifies of it no more."""
+        with self._first:
+            for epoch in [epoch for epoch, own in self.epochs.items() if own == cluster]:
+                del self.epochs[epoch]
 
     def stop(self) -> None:
         """Ends. What is not sent stays in the outbox."""

@@ -186,6 +186,9 @@ class _Thread:
         self._database.close()
 
     def _round(self) -> None:
+        if not self._epochs:  # the clusters that were watched are taken out, others are not there yet
+            self._stop.wait(LOOK_EVERY_S)
+            return
         with self._database.session() as connection:
             if connection is not self._listening:
                 connection.execute(f"listen {CHANNEL}")

@@ -44,6 +44,8 @@ LONGEST_PAUSE_S = 300.0
 
 Serve = Callable[[str], AbstractContextManager[Served]]
 """Where the results of the cluster of this name go. What is open of it in the database is told by then."""
+Forget = Callable[[str], None]
+"""Nothing more is told of the cluster of this name."""
 Reload = Callable[[], Settings | None]
 """The configuration as it is now; None where it is not valid, which was said by then."""
 
@@ -124,9 +126,11 @@ class Clusters:
         observer: Observer,
         of_tasks: OpenStore,
         fold: FoldGroup,
+        forget: Forget,
     ) -> None:
         self._settings, self._scratch, self._stop, self._session = settings, scratch, stop, session
         self._serve, self._observer, self._of_tasks, self._fold = serve, observer, of_tasks, fold
+        self._forget = forget
         self._running: dict[str, ClusterThread] = {}
         self._said: dict[str, str] = {}
         self._numbers = count()
@@ -160,7 +164,7 @@ class Clusters:
                 with self._naming:
                     self._ids.pop(name, None)
                 if name not in wanted:
-                    self._observer.forget(name)
+                    self._forget(name)
         for name, section in wanted.items():
             if name not in self._running:
                 self._begin(section)
@@ -225,10 +229,12 @@ def run_job(
     of_tasks: OpenStore,
     fold: FoldGroup = fold_group,
     reload: Reload = lambda: None,
+    forget: Forget = lambda cluster: None,
 ) -> None:
     """Everything from the session's start to its stop. Raises CannotRun and what else no cluster can go on with.
 
-    `of_tasks` opens the store of a process that folds. `reload` is called at SIGHUP.
+    `of_tasks` opens the store of a process that folds. `reload` is called at SIGHUP, `forget` with the name of each
+    cluster that was taken out of the configuration.
 
     A signal before the session's start ends the job when the questions under way are over, a few seconds later; a
     second one at once.
@@ -238,7 +244,7 @@ def run_job(
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
     ):
         session = SharedSession()
-        clusters = Clusters(settings, scratch, stop, session, serve, observer, of_tasks, fold)
+        clusters = Clusters(settings, scratch, stop, session, serve, observer, of_tasks, fold, forget)
         spark: SparkSession | None = None
         hang_ups = 0
         try:

@@ -31,10 +31,6 @@ class Observer(Protocol):
         """The job watches this cluster from now on."""
         ...
 
-    def forget(self, cluster: str) -> None:
-        """The job watches it no more."""
-        ...
-
 
 class KnownEnds(Protocol):
     """What was known of partitions and not read, kept for the job after this one. Keys: texts of `SourcePartition`."""

@@ -51,6 +51,25 @@ def test_two_jobs_of_one_database_notify_each_of_its_own_clusters(store: Postgre
     other.close()
 
 
+def test_a_cluster_that_is_watched_no_more_is_notified_of_no_more(store: PostgresStore, dsn: str) -> None:
+    other = PostgresStore(dsn, "d")
+    first, of_other = store.claim(), other.claim()
+    epochs = {first: "c"}
+    with receiving("/hook") as program:
+        delivery = Delivery(dsn, [Webhook("chat", f"{program.url}/hook", {})])
+        delivery.start(epochs)
+        store.commit(commit(first, 0, 10, incident("fired")))
+        until(lambda: len(program.requests) == 1)
+        del epochs[first]  # and for a moment there is none
+        store.commit(commit(first, 10, 20, incident("fired", incident_id="i3")))
+        other.commit(commit(of_other, 0, 10, OTHERS, key=PARTITION._replace(cluster_id="k2")))
+        epochs[of_other] = "d"
+        until(lambda: len(program.requests) == 2)
+        delivery.stop()
+    assert [key for key, _ in program.requests] == ["i1:fired", "i2:fired"]
+    other.close()
+
+
 def test_what_is_told_again_and_muted_is_of_the_stores_cluster(dsn: str, store: PostgresStore) -> None:
     now_ms = 1_000
     window = Maintenance(cluster="*", groups="*", owner="jane", reason="upgrade", from_ms=1, until_ms=2_000)
