@@ -36,7 +36,8 @@ class Answerable(Protocol):
 class Supervised:
     """A thread of the given name from `start` to `stop`.
 
-    `step` returns how many seconds later the next one follows; None ends the thread.
+    `step` returns how many seconds later the next one follows; None ends the thread. `fields`: what each line of its
+    log says beside its name.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Supervised:
         self._first_pause_s, self.pause_s = first_pause_s, first_pause_s
         self._failing: str | None = None
         self.stopped = stop if stop is not None else threading.Event()
+        self.fields: dict[str, str] = {}
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> None:
@@ -68,7 +70,7 @@ class Supervised:
     def well(self) -> None:
         """To be called in a long step: it works again, so the next pause is the shortest one."""
         if self._failing is not None:
-            log.warning("part_goes_on", extra={"fields": {"part": self.name}})
+            log.warning("part_goes_on", extra={"fields": {"part": self.name, **self.fields}})
             self._failing = None
         self.pause_s = self._first_pause_s
         self._tell(None)
@@ -94,7 +96,7 @@ class Supervised:
     def _failed(self, why: BaseException) -> float:
         problem = sentence(why)
         if problem != self._failing:
-            fields = {"part": self.name, "why": problem, "stack": places(why)}
+            fields = {"part": self.name, **self.fields, "why": problem, "stack": places(why)}
             log.error("part_failed", extra={"fields": fields})
         self._failing = problem
         self._tell(problem)

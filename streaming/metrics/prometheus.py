@@ -188,7 +188,10 @@ class Exporter:
             degraded = {name: one.degraded() for name, one in sorted(some.items()) if one.degraded()}
             if degraded:
                 state["degraded"] = degraded
-            parts = {**self._parts, **{part: why for one in some.values() for part, why in one.parts().items()}}
+            parts = dict(self._parts)
+            for name, one in some.items():
+                of = f" of {name}" if len(some) > 1 else ""
+                parts.update({f"{part}{of}": why for part, why in one.parts().items()})
             if parts:
                 state["parts"] = dict(sorted(parts.items()))
             if not restored:

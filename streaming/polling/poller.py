@@ -46,8 +46,10 @@ class Poller(ABC, Generic[A]):
     def step(self) -> float:
         """Asks, if it is time; returns the pause in seconds."""
 
-    def start(self) -> None:
-        """Returns at once."""
+    def start(self, cluster: str = "") -> None:
+        """Returns at once. `cluster`: whose brokers it asks, for its log."""
+        if cluster:
+            self._thread.fields["cluster"] = cluster
         self._thread.start()
 
     def stop(self) -> None:

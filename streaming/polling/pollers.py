@@ -49,6 +49,6 @@ def polled(section: ClusterSection, polling: PollingSection, observer: Watched) 
     with ExitStack() as running:
         for poller in (topics, states, groups, progress):
             if poller is not None:
-                poller.start()
+                poller.start(section.name)
                 running.callback(poller.stop)
         yield Pollers(topics, states, groups, progress)

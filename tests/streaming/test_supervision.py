@@ -46,9 +46,11 @@ def test_whatever_a_step_raises_is_stated_and_the_next_one_follows(
 
     with caplog.at_level(logging.WARNING, "rebalance_monitor.parts"):
         part = Supervised("part", step, told, first_pause_s=0.001)
+        part.fields["cluster"] = "c"
         part.start()
         assert told.well.wait(PATIENCE_S)
         part.stop()
+    assert [record.fields["cluster"] for record in caplog.records] == ["c", "c"]
     assert len(told.said) == 3
     assert all(one is not None and one.startswith(said) for one in told.said[:2])
     assert [record.getMessage() for record in caplog.records] == ["part_failed", "part_goes_on"], "said once"

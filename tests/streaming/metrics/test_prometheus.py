@@ -236,6 +236,10 @@ def test_of_several_clusters_those_that_cannot_be_read_leave_the_job_ready() -> 
         exporter.reader("a", status())
         exporter.reader("b", status(caught_up=False, backlog={TOPIC: 7}))
         assert not exporter.readiness()[0], "it has an end to come to"
+        exporter.of("b").part("topics", "no answer")
+        assert exporter.readiness()[1]["parts"] == {"topics of b": "no answer"}
+        assert exporter.readiness("b")[1]["parts"] == {"topics": "no answer"}
+        exporter.of("b").part("topics", None)
         exporter.reader("b", status(problem="no broker answers"))
         ready, told = exporter.readiness()
         assert (ready, told["watched"], told["clusters"]) == (True, ["a", "b"], {"b": "no broker answers"})
