@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
 from rebalance_monitor.streaming.core.model.settings import (
     CRASH_LOOP_MS,
@@ -169,11 +169,35 @@ MASTER = (
 """Where Spark runs, in the forms that Spark knows."""
 
 
+KEYS_OF_THEIR_OWN = {"spark.master": "spark.master", "spark.driver.memory": "spark.driver_memory"}
+"""Properties of Spark that a key of the section gives."""
+
+
+def _text(value: object) -> object:
+    """A number or a truth value as Spark writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _properties(conf: dict[str, str]) -> dict[str, str]:
+    for name in conf:
+        if not name.startswith("spark."):
+            raise ValueError(f"{name} is no property of Spark: their names begin with spark.")
+        if name in KEYS_OF_THEIR_OWN:
+            raise ValueError(f"{name} stands here and has a key of its own; set {KEYS_OF_THEIR_OWN[name]}")
+    return conf
+
+
 class SparkSection(Section):
-    """Spark's own settings. The checkpoint is disposable: progress lives in the database."""
+    """Spark's own settings. The checkpoint is disposable: progress lives in the database. `conf`: properties as Spark
+    names them, over those that the job sets by itself, and under those of a `spark-submit` that starts it."""
 
     master: Annotated[str, Field(pattern=MASTER)] = "local[2]"
     driver_memory: Annotated[str, shaped(r"\d+[kmgKMG]", "a number with its unit, such as 900m or 2g")] = "900m"
     trigger_ms: Milliseconds = 100
+    conf: Annotated[dict[str, Annotated[str, BeforeValidator(_text)]], AfterValidator(_properties), FromText] = Field(
+        default_factory=dict
+    )
     checkpoint_dir: str | None = None
     java_home: str | None = None

@@ -8,7 +8,7 @@ no executor for a minute      every worker is taken or refuses, or none is there
 from typing import TYPE_CHECKING
 
 from .failures import CannotRun, first_line
-from .session import jvm_ended
+from .session import is_local, jvm_ended
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,7 +41,7 @@ class Application:
                 f"Spark's master at {self._master} has removed the application; {_look(self._master)}, and start again:"
                 " nothing is lost"
             )
-        if self._master.startswith("local") or len(spark.statusTracker().getExecutorInfos()) > 1:  # one is the driver
+        if is_local(self._master) or len(spark.statusTracker().getExecutorInfos()) > 1:  # one is the driver
             self._executor_s = now_s
         elif now_s - self._executor_s > EXECUTORS_WITHIN_S:
             raise CannotRun(
@@ -51,6 +51,6 @@ class Application:
 
 
 def _look(master: str) -> str:
-    if master.startswith("local"):
+    if is_local(master):
         return "see what Java says above"
     return "see the logs of its workers, and whether they have a core and the memory that spark.driver_memory asks for"

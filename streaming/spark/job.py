@@ -33,6 +33,7 @@ from .learning import Askers
 from .observing import KnownEnds, Observer
 from .offsets import COORDINATORS_LOG
 from .scratch import full
+from .session import is_local
 from .source import FORMAT, SourceOptions, source_called
 from .stopping import Stopping
 from .tasks import OpenStore, SparkTasks
@@ -86,7 +87,8 @@ class Job:
         self._served, self._untold = served, False
         self._fold, self._pollers = fold, pollers or Pollers()
         self._tasks = SparkTasks(spark, of_tasks, fold, scratch)
-        self._application = Application(spark, settings.spark.master, time.monotonic())
+        self._master: str = spark.sparkContext.master
+        self._application = Application(spark, self._master, time.monotonic())
         self._spark, self._settings, self._section = spark, settings, section
         self._store, self._observer, self._ends, self._scratch = served.store, observer, served.ends, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
@@ -171,7 +173,7 @@ class Job:
                 shutil.rmtree(checkpoint, ignore_errors=True)
 
     def _new_watchdog(self) -> Watchdog:
-        local, read_ms = self._settings.spark.master.startswith("local"), self._settings.source.read_timeout_ms
+        local, read_ms = is_local(self._master), self._settings.source.read_timeout_ms
         return Watchdog(self._section.name, self._scratch, read_ms, time.monotonic(), here=local)
 
     def _remember_unread(self) -> None:

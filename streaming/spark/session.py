@@ -1,4 +1,8 @@
-"""The Spark session: small, on loopback, with no web page of its own."""
+"""The Spark session: small, on one machine on loopback, with no web page of its own, where the user says nothing else.
+
+What the job sets is a default. `spark.conf` of the configuration outranks it, and what is given to `spark-submit` or in
+`PYSPARK_SUBMIT_ARGS` outranks both. Variables of the environment that the user has set are left as they are.
+"""
 
 import os
 import subprocess
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
 
 JVM_LEAVES_S = 10.0
 RETAINED = "10"
+# Without both, Spark binds the outer interface. Workers on other machines have to reach the driver, though.
+LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 SMALL_PROCESSES = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """For Java and the processes that fold: memory that is free goes back, and threads share what they allocate from."""
 
@@ -43,9 +49,6 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         "spark.app.name": "rebalance-monitor",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Without both, Spark binds the outer interface.
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
         "spark.sql.adaptive.enabled": "false",
         "spark.scheduler.mode": "FAIR",
         "spark.python.authenticate.socketTimeout": "60s",
@@ -71,7 +74,14 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.pollingDelay": "20ms",
+        **(LOOPBACK if is_local(section.master) else {}),
+        **section.conf,
     }
+
+
+def is_local(master: str) -> bool:
+    """Whether driver and tasks run in one process of this machine."""
+    return master.startswith("local")
 
 
 def unzipped_home(scratch: Path) -> Path:
@@ -105,8 +115,10 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
     """A running session. Raises NoJava when there is no Java."""
     os.environ["JAVA_HOME"] = str(java_home(section.java_home, os.environ, scratch))
     # A worker under another Python would not find the packages of this one.
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+        os.environ.setdefault(name, sys.executable)
+    if is_local(section.master):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     for name, value in SMALL_PROCESSES.items():
         os.environ.setdefault(name, value)
     if "SPARK_HOME" not in os.environ:
@@ -126,6 +138,11 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
         with said_elsewhere("spark says") as java_says:
             SparkContext._gateway = launch_gateway(conf, {"stderr": java_says})
         SparkContext._jvm = SparkContext._gateway.jvm
+    # Java knows by now what was given on the command line.
+    given = dict(SparkConf(_jvm=SparkContext._jvm).getAll())
+    if not is_local(given.get("spark.master", section.master)):
+        settings = {name: value for name, value in settings.items() if (name, value) not in LOOPBACK.items()}
+    conf = SparkConf(loadDefaults=False).setAll(list({**settings, **given}.items()))
     spark = SparkSession.builder.config(conf=conf).getOrCreate()
     # When Spark's Java process dies, the job says so in one sentence; this server would print a trace as well.
     spark.sparkContext._accumulatorServer.handle_error = lambda *_: None

@@ -51,6 +51,11 @@ def test_what_run_would_accept_is_sound(written: Written, capsys: pytest.Capture
             "database.dsn is not a PostgreSQL connection text",
         ),
         (f"{DATABASE}spark: {{master: lokal}}\nclusters: [{CLUSTER}]\n", "spark.master"),
+        (f"{DATABASE}spark: {{conf: {{executor.memory: 2g}}}}\nclusters: [{CLUSTER}]\n", "is no property of Spark"),
+        (
+            f"{DATABASE}spark: {{conf: {{spark.master: yarn}}}}\nclusters: [{CLUSTER}]\n",
+            "has a key of its own; set spark.master",
+        ),
         (
             f"{DATABASE}clusters: [{{name: a, bootstrap_servers: 'k:1', client: {{sasl.pasword: hush}}}}]\n",
             'clusters[0].client is not accepted (No such configuration property: "sasl.pasword")',
