@@ -115,8 +115,9 @@ latency contains up to one such interval. The append is the record's own time. U
 simulated workers rebalance in turn, from a process of their own, on the same machine as broker, PostgreSQL
 and job; while the metric is timed, the scrapes are part of the load. From quiet: before each sample nothing
 happened for two seconds. Processor time includes that of short-lived children. A part measured alone
-(`--only`) replaces its own lines. The drained topic holds 1 % group records; the default limit of bytes per
-second is lifted for it."""
+(`--only`) replaces its own lines. Two drains read what was written before the job started, without the default
+limit of bytes per second: a topic of which 1 % are group records, and topics of groups whose members got what
+Kafka's assignors give, some of them wrong on purpose, which all have to be told."""
 
 
 def last() -> dict[str, float]:
