@@ -22,7 +22,7 @@ COORDINATORS_LOG = "offsets"
 """What the coordinator's log holds, beside the kinds of topics that lifecycles read (`REGISTRY.topic_kinds`)."""
 
 SMALL_SHARE = 0.1
-FIRST_BATCH_RECORDS = 2_000
+FIRST_BATCH_RECORDS = 500
 LEAST_BATCH_RECORDS, MOST_BATCH_RECORDS = 200, 1_000_000
 BATCH_S = 1.5
 """How long a batch may take."""

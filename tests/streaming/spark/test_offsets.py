@@ -201,7 +201,8 @@ def test_nobody_waits_for_the_backlog_of_another_partition() -> None:
 
 
 def test_a_first_batch_is_small_and_the_next_ones_are_as_large_as_their_time_allows() -> None:
-    limit = BatchLimit()
+    assert BatchLimit().most == FIRST_BATCH_RECORDS
+    limit = BatchLimit(2_000)
     assert limit.after(10, 0.2) is limit, "it was no test of what is possible"
     costly = limit.after(2_000, 30.0)
     assert costly.most == 250, "at once, but not by more than to an eighth"
