@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.pollers import polled
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
+from rebalance_monitor.streaming.supervision import places, sentence
 from .application import did_not_start
 from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
@@ -106,7 +107,8 @@ class ClusterThread:
                 self.ended = why
                 return
             except Exception as why:
-                log.exception("cluster_fails", extra={"fields": {"cluster": self.section.name}})
+                fields = {"cluster": self.section.name, "why": sentence(why), "stack": places(why)}
+                log.error("cluster_fails", extra={"fields": fields})
                 self.refused = why
             pause_s = FIRST_PAUSE_S if time.monotonic() - began_s > LONGEST_PAUSE_S else pause_s
             self.stop.wait(pause_s)
@@ -179,15 +181,14 @@ class Clusters:
     def _tell(self) -> None:
         """What stands in the way of each cluster, once. Raises it where it stands in the way of all."""
         refused = {name: one.refused for name, one in self._running.items() if one.refused is not None}
+        said = {name: _text(why) for name, why in refused.items()}
         if refused and len(refused) == len(self._running):
-            if len(refused) == 1:
-                raise next(iter(refused.values()))
-            raise CannotRun("\n".join(str(why) for why in refused.values()))
-        for name, why in refused.items():
-            if self._said.get(name) != str(why):
-                log.warning("does_not_read", extra={"fields": {"cluster": name, "why": str(why)}})
-                self._observer.trouble(name, str(why))
-        self._said = {name: str(why) for name, why in refused.items()}
+            raise next(iter(refused.values())) if len(refused) == 1 else CannotRun("\n".join(said.values()))
+        for name, why in said.items():
+            if self._said.get(name) != why:
+                log.warning("does_not_read", extra={"fields": {"cluster": name, "why": why}})
+                self._observer.trouble(name, why)
+        self._said = said
 
     def wait(self) -> None:
         """Until all have come to their end."""
@@ -220,6 +221,11 @@ class Clusters:
                     told, of_tasks = self._observer, self._of_tasks
                     Job(spark, settings, section, id_, served, told, scratch, of_tasks, self._fold, pollers).run(stop)
         log_event("stopped", cluster=section.name)
+
+
+def _text(why: Exception) -> str:
+    """What people are told; the text of an error that nobody foresaw may hold a password."""
+    return str(why) if isinstance(why, CannotRun | DatabaseUnreachable) else sentence(why)
 
 
 def run_job(

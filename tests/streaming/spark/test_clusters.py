@@ -73,6 +73,16 @@ def test_what_one_refuses_is_told_of_it_and_the_others_go_on(tmp_path: Path) -> 
         assert told.watched == ["a", "b"]
 
 
+def test_an_error_that_nobody_foresaw_is_told_without_its_text(tmp_path: Path) -> None:
+    def serve(cluster: str) -> Any:
+        if cluster == "b":
+            raise ValueError("postgresql://user:hush@db/x")
+        return nullcontext()
+
+    with running(settings("a", "b"), tmp_path, serve) as (some, told):
+        until(lambda: seen(some) and "ValueError at test_clusters.py" in (told.troubles.get("b") or ""))
+
+
 @pytest.mark.parametrize("names", [("a",), ("a", "b")])
 def test_the_job_ends_when_none_is_left_that_could_go_on(names: tuple[str, ...], tmp_path: Path) -> None:
     with running(settings(*names), tmp_path, refusing(*names)) as (some, _):
