@@ -220,7 +220,8 @@ class Clusters:
                     scratch.mkdir(parents=True)
                     told, of_tasks = self._observer, self._of_tasks
                     Job(spark, settings, section, id_, served, told, scratch, of_tasks, self._fold, pollers).run(stop)
-        log_event("stopped", cluster=section.name)
+        if not thread.stop.at_once:
+            log_event("stopped", cluster=section.name)
 
 
 def _text(why: Exception) -> str:

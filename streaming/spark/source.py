@@ -101,10 +101,10 @@ class KafkaSource(DataSource):  # type: ignore[misc]  # PySpark is not followed 
         return KafkaReader(SourceOptions.parse(self.options))
 
 
-def source_called(name: str) -> type[KafkaSource]:
+def source_called(name: str, source: type[KafkaSource] = KafkaSource) -> type[KafkaSource]:
     """The source under a name of its own. Two queries must not share one: Spark adds to the environment of a source's
     Python function when a query starts, without a lock, and every task gets a copy of it."""
-    return type("KafkaSource", (KafkaSource,), {"name": classmethod(lambda cls: name)})
+    return type(source.__name__, (source,), {"name": classmethod(lambda cls: name)})
 
 
 class Bundle(InputPartition):  # type: ignore[misc]

@@ -96,6 +96,11 @@ class ClusterStop(Stopping):
     def why(self) -> str | int:
         return self._job.why if self._job else self._own
 
+    @property
+    def at_once(self) -> bool:
+        """Whether the process is about to end: what this thread would say is not wanted any more."""
+        return len(self._job.signals) > 1
+
 
 def end_at_once(scratch: Path, number: int) -> None:
     """Leave without waiting for the batch under way: its transaction is rolled back, and the next start repeats it.

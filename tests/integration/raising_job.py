@@ -15,7 +15,7 @@ from unittest.mock import patch
 from rebalance_monitor.streaming.cli.run import run
 from rebalance_monitor.streaming.metrics.endpoint import PART as ENDPOINT
 from rebalance_monitor.streaming.spark import job
-from rebalance_monitor.streaming.spark.source import KafkaReader, KafkaSource, SourceOptions
+from rebalance_monitor.streaming.spark.source import KafkaReader, KafkaSource, SourceOptions, source_called
 from rebalance_monitor.streaming.supervision import Supervised
 from tests.integration.poisoned_job import FailsAt
 
@@ -72,7 +72,7 @@ def main(config: str, folder: str, poisoned: str) -> int:
     os.environ[FOLDER] = folder
     with (
         patch.object(Supervised, "__init__", raising(Supervised.__init__)),
-        patch.object(job, "KafkaSource", RaisingSource),
+        patch.object(job, "source_called", lambda name: source_called(name, RaisingSource)),
         patch.object(BaseServer, "verify_request", refusing),
     ):
         return run(config, fold=FailsAt(poisoned))
