@@ -76,6 +76,10 @@ class Running:
         (folder,) = (self.watched.lab.folder / "spark").iterdir()
         return folder
 
+    def of_cluster(self) -> Path:
+        """Where the processes that serve the one cluster show themselves."""
+        return self.scratch() / "cluster-0"
+
     def child(self, command: str) -> int | None:
         """The child in a session of its own that runs this command of ours."""
         for folder in Path("/proc").iterdir():
@@ -225,7 +229,7 @@ def test_a_sampler_that_raises_makes_the_job_not_ready(running: Running) -> None
 
 def test_a_frozen_reader_and_a_frozen_page_are_named_and_started_again(running: Running) -> None:
     watched = running.watched
-    (reader,) = stacks.offering(running.scratch(), READER)
+    (reader,) = stacks.offering(running.of_cluster(), READER)
     page = running.found("serve")
     pages = len(running.events("page"))
     os.kill(reader, signal.SIGSTOP)
@@ -236,7 +240,7 @@ def test_a_frozen_reader_and_a_frozen_page_are_named_and_started_again(running: 
     (hangs,) = running.events("process_hangs")
     assert (hangs["part"], hangs["pid"], str(hangs["state"])[0]) == (READER, reader, "T")
     assert "supervision.py" in str(hangs["stacks"]), "the sampler's thread, wherever it was"
-    running.wait("another reader", lambda: stacks.offering(running.scratch(), READER) not in ([], [reader]))
+    running.wait("another reader", lambda: stacks.offering(running.of_cluster(), READER) not in ([], [reader]))
     watched.wait_ready(running.job)
     assert running.failures(READER) == 1
     running.wait("the page named", lambda: bool(running.events("page hangs")))
@@ -259,7 +263,7 @@ def test_a_killed_page_is_started_again(running: Running) -> None:
 
 def test_frozen_tasks_are_named_and_started_again(running: Running) -> None:
     watched, before = running.watched, len(running.events("process_hangs"))
-    tasks = stacks.offering(running.scratch(), TASK)
+    tasks = stacks.offering(running.of_cluster(), TASK)
     for pid in tasks:
         os.kill(pid, signal.SIGSTOP)
     running.wait("not ready", lambda: watched.readiness()[0] == 503)
@@ -276,7 +280,7 @@ def test_frozen_tasks_are_named_and_started_again(running: Running) -> None:
 def test_killed_readers_and_workers_come_back_and_nothing_is_lost(running: Running) -> None:
     watched = running.watched
     for name in (READER, TASK):
-        for pid in stacks.offering(running.scratch(), name):
+        for pid in stacks.offering(running.of_cluster(), name):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         watched.rebalance(f"after-{name}")

@@ -128,8 +128,8 @@ def desk() -> Iterator[Desk]:
         (worker,) = workers.start(lab, runtime, class_path, server, group=GROUP, ports=[rest], max_delay_ms=1_000)
         patch.delenv("JAVA_TOOL_OPTIONS")
         reader = Consumer({"bootstrap.servers": server.address, "group.id": READERS, "log_level": 0})
+        config_topic.create(server.address, {CONNECTOR: 1})  # before the sink, whose consumers would make it
         workers.create_sink(worker, CONNECTOR, 2, CONNECTOR)
-        config_topic.create(server.address, {CONNECTOR: 1})
         _grant(server.address)
         producer = Producer({"bootstrap.servers": server.address})
         # The topic is compacted, so a key is needed; the sink fails on a record that is no JSON text with a schema.
