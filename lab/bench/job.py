@@ -194,12 +194,12 @@ def measure(given: argparse.Namespace, progress: Progress) -> Figures:
                 with progress.step(f"a quiet topic for {given.quiet_s} s"):
                     figures |= quiet(stage, given.quiet_s)
     if "drain" in wanted:
-        found = _drained(MostlyCommits(given.drain_records), progress)
+        found = _drained("drain", MostlyCommits(given.drain_records), progress)
         figures |= _figures("drain", found)
         figures["drain_records_per_s"] = round(found.records / found.seconds)
     if "judge" in wanted:
         size = Size(generations=given.judge_generations, groups=given.judge_groups, members=11, partitions=44)
-        found = _drained(TrueGenerations(Load(size, JUDGED)), progress)
+        found = _drained("judge", TrueGenerations(Load(size, JUDGED)), progress)
         figures |= _figures("judge", found)
         cpu_s = found.job_cpu_s + found.postgres_cpu_s
         figures["judge_cpu_ms_per_generation"] = round(1000 * cpu_s / found.generations, 2)
@@ -207,8 +207,8 @@ def measure(given: argparse.Namespace, progress: Progress) -> Figures:
     return figures
 
 
-def _drained(prepared: Prepared, progress: Progress) -> drain.Drained:
-    with lab_in(FOLDER / "drain", progress) as lab:
+def _drained(name: str, prepared: Prepared, progress: Progress) -> drain.Drained:
+    with lab_in(FOLDER / name, progress) as lab:
         return drain.drain(lab, prepared)
 
 
