@@ -56,9 +56,9 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
 
     of_tasks = task_store(settings, config, notify=telling.tells(settings))
     windows = Windows(of_tasks.windows)
-    whole = of_tasks.open(dsn, windows)
-    ending.callback(whole.close)
-    whole.migrate()
+    with closing(of_tasks.open(dsn, windows)) as store:
+        store.migrate()
+        known_gaps = store.known_gaps(settings.gap.shown_for_s())
     exporter = Exporter(
         settings.http.port,
         settings.http.host,
@@ -72,7 +72,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     )
     ending.callback(exporter.stop)
     exporter.start()
-    exporter.gaps(whole.known_gaps(settings.gap.shown_for_s()))
+    exporter.gaps(known_gaps)
     log.info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
     notifying = telling.notifying(settings, dsn, exporter)
     ending.callback(notifying.stop)

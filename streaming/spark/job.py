@@ -217,7 +217,7 @@ class Job:
         log_event(
             "query_starts", cluster=self._section.name, cluster_id=self._cluster_id, positions=len(options.positions)
         )
-        # Batches of clusters take turns: one that has much to catch up on does not make the others wait.
+        # Batches of clusters take turns: who has much to catch up on makes the others wait for one batch at most.
         self._spark.sparkContext.setLocalProperty("spark.scheduler.pool", self._section.name)
         frame = self._spark.readStream.format(self._format).options(**options.spark()).load()
         return (

@@ -308,7 +308,8 @@ class PostgresStore(StoredPast):
         self._windows.refresh(connection, now_ms)
         if not (self._may_be_muted or self._windows.running(now_ms)):
             return Muting(self._windows, now_ms)
-        of = sorted({(one.cluster, name(one.group)) for one in told}) if commit.ranges else self.cluster
+        whole = self.cluster and not commit.ranges
+        of = self.cluster if whole else sorted({(one.cluster, name(one.group)) for one in told})
         return before_transitions(connection, self._windows, now_ms, told, commit.batch_id, of, tell=self._notify)
 
     def _write_incidents(

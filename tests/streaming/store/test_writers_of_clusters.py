@@ -82,3 +82,15 @@ def test_what_is_told_again_and_muted_is_of_the_stores_cluster(dsn: str, store: 
     with store.database.session() as connection:
         assert connection.execute("select muted_by from rebalance_monitor.incidents").fetchall() == [(None,)]
     other.close()
+
+
+def test_a_store_without_a_cluster_hushes_what_it_commits_all_the_same(dsn: str, store: PostgresStore) -> None:
+    window = Maintenance(cluster="*", groups="*", owner="jane", reason="upgrade", from_ms=1, until_ms=2_000)
+    of_a_task = PostgresStore(dsn, windows=Windows((window,)), now_ms=lambda: 1_000)
+    epoch = store.claim()
+    store.commit(commit(epoch, 0, 10, incident("fired")))
+    of_a_task.commit(replace(commit(epoch, 10, 20, incident("updated")), ranges={}))
+    with store.database.session() as connection:
+        told = connection.execute("select key, done from rebalance_monitor.outbox").fetchall()
+    assert told == [("i1:fired", True), ("i1:muted:config-jane-1", False)]
+    of_a_task.close()
