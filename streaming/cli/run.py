@@ -7,6 +7,7 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.settings import lacking
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
@@ -126,4 +127,5 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         return found
 
     os.environ[DSN] = dsn  # for Spark's processes
-    run_job(settings, serve, exporter, of_tasks, fold, reload, forget)
+    client_of = partial(ClientReference.of, config=of_tasks.config)
+    run_job(settings, serve, exporter, of_tasks, client_of, fold, reload, forget)

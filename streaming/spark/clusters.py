@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
@@ -45,6 +46,8 @@ LONGEST_PAUSE_S = 300.0
 
 Serve = Callable[[str], AbstractContextManager[Served]]
 """Where the results of the cluster of this name go. What is open of it in the database is told by then."""
+ClientOf = Callable[[ClusterSection], ClientReference]
+"""A cluster's client, as it may stand in a query's plan."""
 Forget = Callable[[str], None]
 """Nothing more is told of the cluster of this name."""
 Reload = Callable[[], Settings | None]
@@ -127,12 +130,13 @@ class Clusters:
         serve: Serve,
         observer: Observer,
         of_tasks: OpenStore,
+        client_of: ClientOf,
         fold: FoldGroup,
         forget: Forget,
     ) -> None:
         self._settings, self._scratch, self._stop, self._session = settings, scratch, stop, session
         self._serve, self._observer, self._of_tasks, self._fold = serve, observer, of_tasks, fold
-        self._forget = forget
+        self._client_of, self._forget = client_of, forget
         self._running: dict[str, ClusterThread] = {}
         self._said: dict[str, str] = {}
         self._numbers = count()
@@ -218,8 +222,11 @@ class Clusters:
                 if (spark := self._session.wait(stop)) is not None:
                     scratch = self._scratch / f"cluster-{next(self._numbers)}"
                     scratch.mkdir(parents=True)
-                    told, of_tasks = self._observer, self._of_tasks
-                    Job(spark, settings, section, id_, served, told, scratch, of_tasks, self._fold, pollers).run(stop)
+                    told, of_tasks, client = self._observer, self._of_tasks, self._client_of(section)
+                    job = Job(
+                        spark, settings, section, client, id_, served, told, scratch, of_tasks, self._fold, pollers
+                    )
+                    job.run(stop)
         if not thread.stop.at_once:
             log_event("stopped", cluster=section.name)
 
@@ -234,6 +241,7 @@ def run_job(
     serve: Serve,
     observer: Observer,
     of_tasks: OpenStore,
+    client_of: ClientOf,
     fold: FoldGroup = fold_group,
     reload: Reload = lambda: None,
     forget: Forget = lambda cluster: None,
@@ -251,7 +259,7 @@ def run_job(
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
     ):
         session = SharedSession()
-        clusters = Clusters(settings, scratch, stop, session, serve, observer, of_tasks, fold, forget)
+        clusters = Clusters(settings, scratch, stop, session, serve, observer, of_tasks, client_of, fold, forget)
         spark: SparkSession | None = None
         hang_ups = 0
         try:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
@@ -76,6 +77,7 @@ class Job:
         spark: "SparkSession",
         settings: Settings,
         section: ClusterSection,
+        client: ClientReference,
         id_: str,
         served: Served,
         observer: Observer,
@@ -89,7 +91,7 @@ class Job:
         self._tasks = SparkTasks(spark, of_tasks, fold, scratch)
         self._master: str = spark.sparkContext.master
         self._application = Application(spark, self._master, time.monotonic())
-        self._spark, self._settings, self._section = spark, settings, section
+        self._spark, self._settings, self._section, self._client = spark, settings, section, client
         self._store, self._observer, self._ends, self._scratch = served.store, observer, served.ends, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
         self._cluster_id = id_
@@ -265,7 +267,7 @@ class Job:
             poll_max_ms=source.poll_max_ms,
             read_timeout_ms=source.read_timeout_ms,
             max_lag_s=self._settings.ready.max_lag_s,
-            client=self._section.librdkafka(),
+            client=self._client,
         )
 
     def _report(self, report: BatchReport) -> None:

@@ -6,10 +6,11 @@ Start positions come from the database through the options, so Spark's checkpoin
 """
 
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
+from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.core.model.records import Tick
 from . import stacks
 from .channel import Channel, Control, ReaderStatus
@@ -57,10 +59,8 @@ NO_LEADER = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
-    """Everything the source must know. `unread`: of the status of the reader before this one.
-
-    `client` carries credentials and travels apart, under a name Spark redacts.
-    """
+    """Everything the source must know; it stands in the query's plan. `unread`: of the status of the reader before this
+    one."""
 
     cluster: str
     cluster_id: str
@@ -73,18 +73,29 @@ class SourceOptions:
     poll_max_ms: int
     read_timeout_ms: int
     max_lag_s: float
-    client: dict[str, str]
+    client: ClientReference
 
     def spark(self) -> dict[str, str]:
         """As options of `readStream`."""
-        open_ones = {name: getattr(self, name) for name in self.__slots__ if name != "client"}
-        return {"settings": json.dumps(open_ones), "client.secret": json.dumps(self.client)}
+        return {"settings": json.dumps(asdict(self))}
 
     @classmethod
     def parse(cls, options: MutableMapping[str, str]) -> "SourceOptions":
         raw: dict[str, Any] = json.loads(options["settings"])
         raw["positions"] = tuple((topic, topic_id, p, offset) for topic, topic_id, p, offset in raw["positions"])
-        return cls(**raw, client=json.loads(options["client.secret"]))
+        raw["client"] = ClientReference.parse(raw["client"])
+        return cls(**raw)
+
+    def librdkafka(self) -> dict[str, str]:
+        """Properties of a client in this process, credentials in clear; read once in the life of a query."""
+        found = _clients.get(self.channel)
+        if found is None:
+            found = _clients[self.channel] = self.client.librdkafka(os.environ)
+        return found
+
+
+_clients: dict[str, dict[str, str]] = {}
+"""By the channel of their query, which no other query of the machine has."""
 
 
 class KafkaSource(DataSource):  # type: ignore[misc]  # PySpark is not followed by the type checker
@@ -196,7 +207,8 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         assert isinstance(partition, Bundle)
         options = self._options
         stacks.offer(Path(options.channel), TASK)
-        reading = Reading(options.cluster, options.cluster_id, options.client, options.read_timeout_ms, partition.kinds)
+        client = options.librdkafka()
+        reading = Reading(options.cluster, options.cluster_id, client, options.read_timeout_ms, partition.kinds)
 
         def lines() -> Iterator[Any]:
             yield from gone_spans(reading, partition.gone)
@@ -219,7 +231,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             stacks.offer(Path(self._options.channel), READER)
             self._lag = Lag(self._options.max_lag_s)
             self._sampler = Sampler(
-                KafkaView(self._options.client),
+                KafkaView(self._options.librdkafka()),
                 self._wanted,
                 self._options.poll_max_ms / 1000,
                 lambda: time.time_ns() // 1_000_000,

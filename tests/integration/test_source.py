@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lab.cluster import config_topic
+from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 from rebalance_monitor.streaming.spark.ends import KafkaView
 from rebalance_monitor.streaming.spark.rows import read_batch
@@ -50,7 +51,7 @@ class Drained:
             poll_max_ms=500,
             read_timeout_ms=10_000,
             max_lag_s=10.0,
-            client={"bootstrap.servers": watched.broker.address},
+            client=ClientReference(shown={"bootstrap.servers": watched.broker.address}),
         )
 
         def collect(frame: Any, _: int) -> None:

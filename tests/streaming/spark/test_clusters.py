@@ -51,7 +51,7 @@ def refusing(*names: str) -> Callable[[str], Any]:
 @contextmanager
 def running(given: Settings, tmp_path: Path, serve: Callable[[str], Any]) -> Iterator[tuple[Clusters, Told]]:
     told, stop = Told(), Stop(lambda number: None)
-    some = Clusters(given, tmp_path, stop, SharedSession(), serve, told, None, None, told.forget)  # type: ignore[arg-type]
+    some = Clusters(given, tmp_path, stop, SharedSession(), serve, told, None, None, None, told.forget)  # type: ignore[arg-type]
     try:
         yield some, told
     finally:

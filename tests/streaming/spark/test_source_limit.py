@@ -7,6 +7,7 @@ import pytest
 pytest.importorskip("pyspark")
 from pyspark.sql.streaming.datasource import ReadMaxBytes
 
+from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.spark.offsets import Bounds, Offset, Sample, SourcePartition
 from rebalance_monitor.streaming.spark.source import FIRST_GUESS_BYTES, KafkaReader, SourceOptions
 
@@ -18,7 +19,7 @@ def test_an_exhausted_limit_does_not_end_what_is_available_now(tmp_path: Path) -
     options = SourceOptions(
         cluster="c", cluster_id="k", topics={KEY.topic: "offsets"}, positions=(), unread={}, channel=str(tmp_path),
         max_bytes_per_second_per_broker=RATE, heartbeat_ms=10_000, poll_max_ms=500, read_timeout_ms=1_000,
-        max_lag_s=10.0, client={},
+        max_lag_s=10.0, client=ClientReference(shown={}),
     )  # fmt: skip
     reader = KafkaReader(options)
     reader._target = Sample(1, {KEY: Bounds(0, 60, 1)})
