@@ -100,6 +100,7 @@ def _no_browser() -> str | None:
 UNIT = Tier("unit", "not postgres and not integration and not prometheus and not browser", _nothing)
 LONGEST = (
     "test_outages.py", "test_parts.py", "test_standalone.py", "test_monitors_in_trouble.py", "test_alert_paths.py",
+    "test_executors_lost.py",
 )  # fmt: skip
 """Files of the integration tier that take longest: two to five minutes each, three files at a time on two cores. So a
 clone that never ran them begins with these."""

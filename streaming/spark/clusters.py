@@ -32,7 +32,7 @@ from .java import NoJava
 from .job import Job, Served, log_event
 from .observing import Observer
 from .scratch import scratch_folder
-from .session import stop_session
+from .session import master_of, stop_session
 from .stopping import LOOK_EVERY_S, ClusterStop, Stop, Stopping, end_at_once, start_session_aside
 from .tasks import OpenStore
 
@@ -290,7 +290,7 @@ def _started(settings: Settings, scratch: Path, stop: Stop) -> "SparkSession | N
     except OSError as why:
         raise no_room(scratch, why) from why
     except Exception as why:
-        raise did_not_start(settings.spark.master, why) from why
+        raise did_not_start(master_of(settings.spark), why) from why
     if spark is not None:
         log_event("session_started", seconds=round(time.monotonic() - began_s, 1))
     return spark

@@ -22,6 +22,8 @@ JVM_LEAVES_S = 10.0
 RETAINED = "10"
 # Without both, Spark binds the outer interface. Workers on other machines have to reach the driver, though.
 LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+# A task that does not end although its query has ended would keep a core of its executor: that one is started anew.
+REAPER = {"spark.task.reaper.enabled": "true", "spark.task.reaper.killTimeout": "60s"}
 SMALL_PROCESSES = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """For Java and the processes that fold: memory that is free goes back, and threads share what they allocate from."""
 
@@ -74,9 +76,24 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.pollingDelay": "20ms",
-        **(LOOPBACK if is_local(section.master) else {}),
+        **_of_master(section.master),
         **section.conf,
     }
+
+
+def _of_master(master: str) -> dict[str, str]:
+    """What depends on whether tasks run on this machine."""
+    return LOOPBACK if is_local(master) else REAPER
+
+
+def master_of(section: SparkSection) -> str:
+    """The master that is asked, as the command line may say another one than the configuration."""
+    from pyspark import SparkConf, SparkContext
+
+    with suppress(Exception):  # Java may be gone
+        if SparkContext._jvm is not None:
+            return str(SparkConf(_jvm=SparkContext._jvm).get("spark.master", section.master))
+    return section.master
 
 
 def is_local(master: str) -> bool:
@@ -140,9 +157,9 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
         SparkContext._jvm = SparkContext._gateway.jvm
     # Java knows by now what was given on the command line.
     given = dict(SparkConf(_jvm=SparkContext._jvm).getAll())
-    if not is_local(given.get("spark.master", section.master)):
-        settings = {name: value for name, value in settings.items() if (name, value) not in LOOPBACK.items()}
-    conf = SparkConf(loadDefaults=False).setAll(list({**settings, **given}.items()))
+    master = given.get("spark.master", section.master)
+    ours = {name: value for name, value in settings.items() if (name, value) not in LOOPBACK.items()}
+    conf = SparkConf(loadDefaults=False).setAll(list({**_of_master(master), **ours, **given}.items()))
     spark = SparkSession.builder.config(conf=conf).getOrCreate()
     # When Spark's Java process dies, the job says so in one sentence; this server would print a trace as well.
     spark.sparkContext._accumulatorServer.handle_error = lambda *_: None

@@ -3,8 +3,11 @@
 reader   samples the cluster and reports about once a second; silent for SILENT_S it hangs or is gone
 task     reads the ranges of a batch; nothing in it waits longer than `source.read_timeout_ms`
          then it folds: before each group it shows that it goes on, and none takes longer than FOLDING_S
+
+Tasks on other machines cannot be seen: one that does not go on ends itself, and Spark runs it again.
 """
 
+import faulthandler
 import logging
 import os
 import time
@@ -18,6 +21,7 @@ SILENT_S = 30.0  # longer than all requests of one sample may take together
 FIRST_WORD_S = 120.0  # Python and its packages start on a machine that starts Java as well
 READING_S = 60.0
 FOLDING_S = 300.0  # more than a group's fold may take (`guarding.fold`), on a busy machine, and the commit after it
+ENDS_ITSELF_S = FOLDING_S + 60.0  # on this machine the job sees it first, and logs where it stood
 SHOWN_EVERY_S = 1.0
 PAUSED_S = 10.0  # looks are a second apart; a longer pause between two means that the job itself did not run
 READER, TASK = "reader", "task"
@@ -26,8 +30,9 @@ log = logging.getLogger("rebalance_monitor.job")
 
 
 @contextmanager
-def folding(folder: Path) -> Iterator[Callable[[], None]]:
-    """While a task folds; to be called whenever it goes on. Without room for the file it goes on without."""
+def folding(folder: Path, ends_itself_s: float = ENDS_ITSELF_S) -> Iterator[Callable[[], None]]:
+    """While a task folds; to be called whenever it goes on, else its process writes its stacks and ends. Without room
+    for the file it goes on without."""
     shown = folder / f"folding-{os.getpid()}"
     last_s = 0.0
 
@@ -36,6 +41,7 @@ def folding(folder: Path) -> Iterator[Callable[[], None]]:
         now_s = time.monotonic()
         if now_s - last_s >= SHOWN_EVERY_S:
             last_s = now_s
+            faulthandler.dump_traceback_later(ends_itself_s, exit=True)
             with suppress(OSError):
                 shown.touch()
 
@@ -43,6 +49,7 @@ def folding(folder: Path) -> Iterator[Callable[[], None]]:
     try:
         yield goes_on
     finally:
+        faulthandler.cancel_dump_traceback_later()
         with suppress(OSError):
             shown.unlink(missing_ok=True)
 

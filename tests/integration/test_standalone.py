@@ -1,105 +1,15 @@
-"""A standalone cluster of Spark: a master and two workers of one core each, made from PySpark's own jars.
-
-The records are those of a captured group, written once for each of many group ids; each id's partition is the one where
-a broker would put it.
-"""
+"""A job on a standalone cluster of Spark (`spark_cluster`): who folds, and what it says where nobody can."""
 
 import json
-import os
 import socket
-import sys
-from collections import Counter
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
-import psycopg
-import pyspark
 import pytest
 
-from lab.cluster import java
-from lab.ports import HOST, free_ports
-from rebalance_monitor.streaming.cli.captures import records_of
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.reading.coordinators import home_partition
-from rebalance_monitor.streaming.core.replay import replay
+from tests.integration.spark_cluster import GROUPS, expected, found, notified, sections, standalone, write
 from tests.integration.watched import Watched
-from tests.streaming.core.test_consumer_captures import CAPTURES
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
-TOPIC, PARTITIONS = "offsets", 8
-GROUPS = [f"group-{number}" for number in range(24)]
-CAPTURED = "j-roundrobin"
-NO_POLLING = {"topics": False, "group_states": False, "progress": False}
-
-
-def key_of(group: str) -> bytes:
-    return b"\0\2" + len(group).to_bytes(2, "big") + group.encode()
-
-
-def write(watched: Watched) -> int:
-    """The captured generations under each group id; how many there are of each."""
-    from confluent_kafka import Producer
-    from confluent_kafka.admin import AdminClient, NewTopic
-
-    client = {"bootstrap.servers": watched.broker.address, "log_level": 0}
-    admin = AdminClient(client)  # it must live until the answer comes
-    admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
-    producer = Producer({**client, "enable.idempotence": True})
-    captured = [one for one in records_of(CAPTURES / "java-classic") if one.key == key_of(CAPTURED)]
-    for record in captured:
-        for group in GROUPS:
-            at = home_partition(group, PARTITIONS)
-            producer.produce(TOPIC, record.value, key_of(group), at, timestamp=record.timestamp_ms)
-    assert producer.flush(PATIENCE_S) == 0
-    return len(captured)
-
-
-def standalone(watched: Watched, workers: int = 2, **environ: str) -> str:
-    """The master's address. `environ`: variables that its workers have beside those that they need."""
-    home = Path(pyspark.__file__).parent
-    ports = free_ports(5)
-    environment = {
-        **os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": HOST, "SPARK_PUBLIC_DNS": HOST,
-        "PYSPARK_PYTHON": sys.executable, "SPARK_SCALA_VERSION": "2.13", **environ,
-    }  # fmt: skip
-    base = [java.find().command, "-cp", f"{home}/jars/*", "-Xmx300m"]
-    deploy, master = "org.apache.spark.deploy", f"spark://{HOST}:{ports[0]}"
-    watched.lab.start(
-        f"master-{ports[0]}",
-        [*base, f"{deploy}.master.Master", "--host", HOST, "--port", str(ports[0]), "--webui-port", str(ports[1])],
-        environment=environment,
-    )
-    for number in range(1, 1 + workers):
-        name = f"worker-{ports[0]}-{number}"
-        watched.lab.start(
-            name,
-            [
-                *base, f"{deploy}.worker.Worker", "--host", HOST, "--cores", "1", "--memory", "1g", "--webui-port",
-                str(ports[1 + number]), "--work-dir", str(watched.lab.folder / name), master,
-            ],
-            environment=environment,
-        )  # fmt: skip
-    return master
-
-
-def sections(watched: Watched, master: str) -> dict[str, Any]:
-    return {
-        "source": {"offsets_topic": TOPIC, "heartbeat_ms": 2_000},
-        "polling": NO_POLLING,
-        "spark": {"master": master, "driver_memory": "700m", "checkpoint_dir": str(watched.lab.folder / "spark")},
-    }
-
-
-def expected() -> Counter[tuple[int, str]]:
-    """Generations with their grades, as `replay` gives them."""
-    own = [one for one in records_of(CAPTURES / "java-classic") if one.key == key_of(CAPTURED)]
-    renamed = [replace(one, topic="__consumer_offsets", key=key_of(GROUPS[0]), offset=at) for at, one in enumerate(own)]
-    found = replay(renamed, ClusterSettings(name="own")).objects
-    return Counter(
-        (one["generation"], one["verdict"]["grade"]) for one in found if one["kind"] == "generation" and one["members"]
-    )
 
 
 def test_both_executors_fold_and_every_row_is_what_replay_says(watched: Watched) -> None:
@@ -111,18 +21,10 @@ def test_both_executors_fold_and_every_row_is_what_replay_says(watched: Watched)
     together = [line for line in batches if len(line["processes"]) > 1]
     assert together, "two executors folded bundles of one batch"
     assert all(one.startswith(socket.gethostname()) for line in together for one in line["processes"])
-    with psycopg.connect(watched.postgres.dsn) as database:
-        rows = database.execute(
-            'select "group", generation, grade from rebalance_monitor.generations where member_count > 0'
-        ).fetchall()
-        outbox = database.execute("select count(*), count(distinct key) from rebalance_monitor.outbox").fetchone()
-    found: dict[str, Counter[tuple[int, str]]] = {group: Counter() for group in GROUPS}
-    for group, generation, grade in rows:
-        found[group][generation, grade] += 1
     assert written > 50
-    assert found == dict.fromkeys(GROUPS, expected())
-    assert outbox is not None
-    assert outbox[0] == outbox[1]
+    assert found(watched.postgres.dsn) == dict.fromkeys(GROUPS, expected())
+    rows, keys = notified(watched.postgres.dsn)
+    assert rows == keys
 
 
 @pytest.mark.parametrize(

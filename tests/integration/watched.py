@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,14 @@ import yaml
 
 from lab.asking import local
 from lab.cluster import broker, jars, java, postgres
-from lab.paths import BUILD
+from lab.paths import BUILD, ROOT
 from lab.ports import HOST, free_ports
 from lab.process import Child, Lab, Progress
 from tests.waiting import PATIENCE_S
 
 TOPIC = "events"
+OURS = {**os.environ, "PYTHONPATH": str(ROOT)}
+RUN = (str(Path(sys.executable).parent / "rebalance-monitor"), "run", "--config")
 # A machine that does much else at the same time needs most of a minute for Spark's start alone.
 
 
@@ -74,8 +76,13 @@ class Watched:
     @contextmanager
     def job(self, name: str, **sections: Any) -> Iterator[Child]:
         """`rebalance-monitor run` as a process; ended with the block, however that ends."""
-        command = [str(Path(sys.executable).parent / "rebalance-monitor"), "run", "--config"]
-        child = self.lab.start(name, [*command, str(self.configuration(**sections))], environment={**os.environ})
+        with self.process(name, [*RUN, str(self.configuration(**sections))]) as child:
+            yield child
+
+    @contextmanager
+    def process(self, name: str, command: Sequence[str], environment: Mapping[str, str] = OURS) -> Iterator[Child]:
+        """A job that is started by another program; ended with the block, however that ends."""
+        child = self.lab.start(name, command, environment=environment)
         try:
             yield child
         finally:

@@ -100,3 +100,21 @@ def test_a_number_that_belongs_to_somebody_else_by_now_is_left_alone(tmp_path: P
     (tmp_path / f"{READER}-{os.getpid()}.stacks").touch()
     assert stacks.offering(tmp_path, READER) == []
     stacks.end(tmp_path, READER, os.getpid())
+
+
+FOLDS_FOR_EVER = """
+import sys, time
+from pathlib import Path
+from rebalance_monitor.streaming.spark.watchdog import folding
+def folding_here():
+    time.sleep(600)
+with folding(Path(sys.argv[1]), 0.2):
+    folding_here()
+"""
+
+
+def test_a_fold_that_does_not_go_on_ends_its_own_process(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", FOLDS_FOR_EVER, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 1
+    assert "folding_here" in done.stderr
