@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 
 from lab.bench.cost import cpu_s, memory_mib, own_cpu_s
-from lab.bench.prepared import PARTITIONS, Prepared
+from lab.bench.prepared import Prepared
 from lab.bench.stage import BenchStage
 from lab.errors import LabError
 from lab.process import Lab
@@ -22,7 +22,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "source": {"max_bytes_per_second_per_broker": 10**10},
     "alerting": {"path": "prometheus"},
 }
-BROKER = {"offsets.topic.num.partitions": PARTITIONS, "offsets.retention.check.interval.ms": 86_400_000}
+BROKER = {"offsets.retention.check.interval.ms": 86_400_000}
 PATIENCE_S = 600.0
 
 
@@ -32,7 +32,8 @@ class Drained:
 
     `steady_records_per_s` leaves out the first batch, in which Spark starts its Python processes. Processor seconds are
     those from the process's start: of the job with its Java and its workers, of its driver alone, which judges nothing
-    and is what more machines do not make faster, and of PostgreSQL.
+    and is what more machines do not make faster, and of PostgreSQL. `database_bytes`, `wal_bytes`: by how much the
+    database has grown, and what it wrote ahead; both with the schema.
     """
 
     records: int
@@ -46,6 +47,8 @@ class Drained:
     job_cpu_s: float
     driver_cpu_s: float
     postgres_cpu_s: float
+    database_bytes: int
+    wal_bytes: int
 
 
 def events(log: Path) -> Iterator[dict[str, Any]]:
@@ -72,15 +75,26 @@ def stored_generations(dsn: str) -> int:
     return 0 if row is None else int(row[0])
 
 
+def _size(dsn: str) -> tuple[int, int]:
+    """Bytes of the database, and of all that its server ever wrote ahead."""
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute(
+            "select pg_database_size(current_database()), (pg_current_wal_lsn() - '0/0')::int8"
+        ).fetchone()
+    assert row is not None
+    return row
+
+
 def drain(lab: Lab, prepared: Prepared) -> Drained:
     """Prepare, run until the last record is committed, look at what is stored."""
     step = lab.progress.step
-    stage = BenchStage(lab, SETTINGS, BROKER, prepared.cluster())
+    broker = {**BROKER, "offsets.topic.num.partitions": prepared.log_partitions}
+    stage = BenchStage(lab, SETTINGS, broker, prepared.cluster())
     with step(f"a broker of its own with {prepared.about}"):
         stage.prepare()
         written = prepared.fill(stage.broker.address)
     postgres = postmaster(stage.postgres.data)
-    postgres_before_s = cpu_s(postgres)
+    postgres_before_s, size_before = cpu_s(postgres), _size(stage.postgres.dsn)
     with step("draining it"):
         job = stage.job = stage.start_job()
         lab.wait_for("streaming job", stage.listening, job)
@@ -93,6 +107,7 @@ def drain(lab: Lab, prepared: Prepared) -> Drained:
         job_s, driver_s, postgres_s = cpu_s(job.pid), own_cpu_s(job.pid), cpu_s(postgres) - postgres_before_s
     with step("waiting for what follows by itself"):
         stage.wait_for_job()
+    size = _size(stage.postgres.dsn)
     logged = list(events(job.log))
     if (stored := stored_generations(stage.postgres.dsn)) != written.generations:
         raise LabError(f"{written.generations} generations were written, {stored} have a row")
@@ -111,6 +126,8 @@ def drain(lab: Lab, prepared: Prepared) -> Drained:
         job_cpu_s=job_s,
         driver_cpu_s=driver_s,
         postgres_cpu_s=postgres_s,
+        database_bytes=size[0] - size_before[0],
+        wal_bytes=size[1] - size_before[1],
     )
 
 

@@ -1,9 +1,10 @@
 """What a drain reads: topics that are written before the job starts."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from random import Random
 from typing import Any, Protocol
 
 import psycopg
@@ -13,10 +14,14 @@ from lab.bench import topic
 from lab.bench.generations.connect import STATUS_PARTITIONS
 from lab.bench.generations.load import Load
 from lab.errors import LabError
-from rebalance_monitor.streaming.core.replay import RawRecord
+from rebalance_monitor.streaming.core.replay import RawRecord, replay
 
 PARTITIONS = 10
 CREATED_WITHIN_S = 60.0
+TOPICS_AT_ONCE = 30
+"""A broker refuses a request for very many partitions."""
+Judged = dict[int, Any]
+"""Verdicts by the offset of the generation's record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,11 @@ class Prepared(Protocol):
     @property
     def about(self) -> str:
         """What is in them, in a few words."""
+        ...
+
+    @property
+    def log_partitions(self) -> int:
+        """Partitions of the coordinator's log."""
         ...
 
     def cluster(self) -> dict[str, Any]:
@@ -58,6 +68,10 @@ class MostlyCommits:
     def about(self) -> str:
         return f"{self.records} records, 1 % of them generations"
 
+    @property
+    def log_partitions(self) -> int:
+        return PARTITIONS
+
     def cluster(self) -> dict[str, Any]:
         return {}
 
@@ -80,6 +94,10 @@ class TrueGenerations:
         size = self.load.size
         return f"{size.generations} generations of {size.groups} groups with about {size.members} members"
 
+    @property
+    def log_partitions(self) -> int:
+        return self.load.size.log_partitions
+
     def cluster(self) -> dict[str, Any]:
         told = self.load.settings
         connect = {
@@ -100,7 +118,30 @@ class TrueGenerations:
         return Written(seen.records, self.load.generations)
 
     def check(self, dsn: str) -> None:
-        """Every answer that is wrong on purpose is told, with the rules that it breaks."""
+        """Every answer that is wrong on purpose is told, with the rules that it breaks, and a sample of the groups with
+        a hundredth of the generations is stored as `replay` judges it."""
+        self._told(dsn)
+        self._as_replayed(dsn)
+
+    def _as_replayed(self, dsn: str) -> None:
+        load, dice = Load(self.load.size, self.load.kinds), Random(f"sample {self.load.size.seed}")
+        records = list(load.records())
+        order = sorted(group.name for group in load.groups)
+        dice.shuffle(order)
+        wanted: dict[str, Judged] = {}
+        found = _judged_by(replay(records, load.settings, knowledge=load.knowledge(records[-1].timestamp_ms)).objects)
+        while sum(map(len, wanted.values())) * 100 < load.generations:
+            name = order.pop()
+            wanted[name] = found[name]
+        with closing(psycopg.connect(dsn)) as connection:
+            rows = connection.execute(_DOCUMENTS, (list(wanted),)).fetchall()
+        stored = _judged_by(document for (document,) in rows)
+        for name, judged in wanted.items():
+            if stored[name] != judged:
+                at = _first_difference(stored[name], judged)
+                raise LabError(f"{name} is stored in another way than `replay` judges it: {at}")
+
+    def _told(self, dsn: str) -> None:
         with closing(psycopg.connect(dsn)) as connection:
             rows = connection.execute(_BROKEN).fetchall()
         found = defaultdict[tuple[str, int], set[str]](set)
@@ -114,6 +155,21 @@ class TrueGenerations:
             )
 
 
+def _judged_by(objects: Iterable[Mapping[str, Any]]) -> dict[str, Judged]:
+    """Verdicts of generations, by group and offset."""
+    found = defaultdict[str, Judged](dict)
+    for one in objects:
+        if one["kind"] == "generation":
+            found[one["group"]][one["source"]["offset"]] = one["verdict"]
+    return found
+
+
+def _first_difference(stored: Judged, judged: Judged) -> str:
+    offset = min(at for at in stored.keys() | judged.keys() if stored.get(at) != judged.get(at))
+    return f"offset {offset}, stored {stored.get(offset)}, replayed {judged.get(offset)}"
+
+
+_DOCUMENTS = 'select document from rebalance_monitor.generations where "group" = any(%s)'
 _BROKEN = """
 select g."group", g.generation, i.code
 from rebalance_monitor.generations g
@@ -142,6 +198,7 @@ def _create(bootstrap: str, counts: dict[str, int]) -> None:
     if not wanted:
         return
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    for name, created in admin.create_topics(wanted).items():
-        if (why := created.exception(CREATED_WITHIN_S)) is not None:
-            raise LabError(f"the topic {name} could not be created: {why}")
+    for start in range(0, len(wanted), TOPICS_AT_ONCE):
+        for name, created in admin.create_topics(wanted[start : start + TOPICS_AT_ONCE]).items():
+            if (why := created.exception(CREATED_WITHIN_S)) is not None:
+                raise LabError(f"the topic {name} could not be created: {why}")

@@ -122,11 +122,11 @@ class Load:
                 ids |= dict.fromkeys(one.topics, one.topic_id)
         return counts, ids
 
-    def knowledge(self) -> Knowledge:
-        """What a monitor knows that has asked for the topics once, before the first record."""
+    def knowledge(self, at_ms: int = START_MS - 1) -> Knowledge:
+        """What a monitor knows that has asked for the topics once: before the first record, if nothing else is said."""
         counts, ids = self.topics()
         racks = {name: (frozenset[str](),) * count for name, count in counts.items()}
-        return knowledge_of([TopicMetadata(START_MS - 1, racks, ids)])
+        return knowledge_of([TopicMetadata(at_ms, racks, ids)])
 
 
 def write(load: Load, folder: Path) -> int:
