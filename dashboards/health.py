@@ -20,7 +20,13 @@ def health() -> Any:
     base = several_clusters(base, metrics.READY)
     return assembled(
         base,
-        [("Alive", _alive()), ("Reading", _reading()), ("What it missed", _missed()), ("Notifications", _telling())],
+        [
+            ("Alive", _alive()),
+            ("Reading", _reading()),
+            ("What it missed", _missed()),
+            ("Notifications", _telling()),
+            ("History", _history()),
+        ],
     )
 
 
@@ -256,6 +262,18 @@ def _telling() -> list[Panel]:
             unit="s",
             description="Windows that run now and mute the alerts of their groups.",
         ),
+        graph(
+            "The oldest notification waits",
+            [
+                (
+                    queries.age(metrics.OUTBOX_OLDEST, _MONITOR, FLEET)
+                    + f" and on (cluster) {queries.series(metrics.OUTBOX_OLDEST)} > 0",
+                    "{{cluster}}",
+                )
+            ],
+            unit="s",
+            description="How long the oldest one has waited for its receivers.",
+        ),
         rows(
             "Waiting notifications",
             post_mortem.OUTBOX_SQL,
@@ -269,5 +287,41 @@ def _telling() -> list[Panel]:
             description="Windows given on the command line, with who gave them; the configuration's own are not here.",
             moments=("from", "until"),
             span=12,
+        ),
+    ]
+
+
+def _history() -> list[Panel]:
+    size = queries.aggregated(metrics.DATABASE_BYTES, _MONITOR, FLEET)
+    limit = queries.aggregated(metrics.DATABASE_LIMIT, _MONITOR, FLEET, how="max")
+    day = queries.aggregated(metrics.DATABASE_DAY, _MONITOR, FLEET, how="max")
+    since = queries.series(metrics.HISTORY_SINCE, FLEET)
+    return [
+        graph(
+            "Database",
+            [
+                line("{{cluster}} {{table}}", queries.aggregated, metrics.DATABASE_BYTES, FLEET, how="max"),
+                (limit, "{{cluster}} storage.max_bytes"),
+            ],
+            unit="bytes",
+            description="Size of each table with its indexes. Above storage.max_bytes the oldest days are cut.",
+        ),
+        graph(
+            "Days until the database is full",
+            [(f"({limit} - {size}) / ({day} > 0)", "{{cluster}}")],
+            unit="d",
+            description="If each day adds as much as the last one that is over, and none is cut for its age before.",
+        ),
+        graph(
+            "Days kept",
+            [(f"(time() - max by (cluster) ({since} > 0)) / 86400", "{{cluster}}")],
+            unit="d",
+            description="How far back generations are kept; of days before there are summaries.",
+        ),
+        graph(
+            "Since the last look through history",
+            [line("{{cluster}}", queries.age, metrics.HISTORY_CUT, FLEET)],
+            unit="s",
+            description="Once an hour what is too old or too much is cut.",
         ),
     ]

@@ -13,6 +13,7 @@ from rebalance_monitor.streaming.core.incidents.own_alerts import (
     AUDIT_FAILED,
     BLIND,
     CLUSTER_NOT_READY,
+    DATABASE_FULL,
     DEGRADED,
     GAP,
     GROUPS_HIDDEN,
@@ -51,6 +52,7 @@ def monitor_alerts() -> tuple[Alert, ...]:
     blind = f"{_worst(metrics.BLIND)} == 1"
     degraded = not_begun_while(f"{_worst(metrics.DEGRADED, _PER_REASON)} == 1", blind, DEGRADED.name, _PER_REASON)
     unmet = f"({_worst(metrics.AUDIT_SUCCESS)} == 0) and ({_worst(metrics.AUDIT_LAST_RUN)} > 0)"
+    size, limit = aggregated(metrics.DATABASE_BYTES, _PER_MONITOR), _worst(metrics.DATABASE_LIMIT)
     failing = grew(metrics.NOTIFICATIONS, _PER_MONITOR, 'outcome="failed"')
     return (
         Alert(own=ABSENT, expr=f"{gone()} or (absent({series(metrics.HEARTBEAT)} > 0) unless on () {gone()})"),
@@ -63,6 +65,7 @@ def monitor_alerts() -> tuple[Alert, ...]:
         Alert(own=ROWS_REFUSED, expr=grew(metrics.REFUSED_ROWS, (CLUSTER, "table"))),
         _lasting(AUDIT_FAILED, unmet),
         _lasting(NOTIFICATIONS_STUCK, f"{_worst(metrics.OUTBOX_PENDING)} > 0 and on (cluster) ({failing})"),
+        _lasting(DATABASE_FULL, f"{size} > on (cluster) {limit}"),
         Alert(own=NOTIFICATIONS_REFUSED, expr=grew(metrics.NOTIFICATIONS, _PER_MONITOR, 'outcome="refused"')),
         Alert(own=UNEXPLAINED, expr=grew(metrics.GENERATIONS, (CLUSTER, "group"), 'grade="unexplained"')),
         Alert(own=UNDECODABLE, expr=grew(metrics.UNDECODABLE_RECORDS, _PER_REASON)),

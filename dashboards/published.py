@@ -3,8 +3,9 @@
 import json
 from collections.abc import Iterator
 
+from rebalance_monitor.streaming.core.columns import Column, PublishedTable
 from rebalance_monitor.streaming.core.model.printed import schema
-from rebalance_monitor.streaming.core.tables import TABLES, Column, PublishedTable
+from rebalance_monitor.streaming.core.tables import TABLES
 
 HEAD = """# Tables
 

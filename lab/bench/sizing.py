@@ -126,7 +126,7 @@ Figures of one machine; the slopes between sizes say more than the figures thems
 | generation | {generation_ms:.2f} ms of processor time with PostgreSQL, of which the driver {driver_ms:.2f} ms |
 | | {database_kb:.1f} kB of database, {wal_kb:.1f} kB of WAL |
 | record of an offset commit | {record_us:.1f} µs |
-| cluster | {per_cluster_mib} MiB, {idle_percent:.1f} % of a core while it is quiet |
+| cluster | {per_cluster_mib} MiB, {idle_percent:.1f} % of a core while nothing happens |
 | start | {start_s:.1f} s of processor time |
 
 Tasks share all of it but the driver's part: so {driver_per_s:,.0f} generations a second are what one driver could hand

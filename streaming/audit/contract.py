@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from rebalance_monitor.streaming.core.tables import PublishedTable
+from rebalance_monitor.streaming.core.columns import PublishedTable
 
 SCHEMA = "rebalance_monitor"
 

@@ -1,6 +1,7 @@
 """Contracts of `incidents` and of the notifications about them, `outbox` and `outbox_sent`."""
 
 from rebalance_monitor.streaming.core import tables
+from rebalance_monitor.streaming.core.columns import DAY_MS
 from rebalance_monitor.streaming.core.connect.rules.catalogue_across import ALL_WORKERS_GONE
 from rebalance_monitor.streaming.core.model.records import POLLED
 from .contract import Contract, document_fits, known_values, suite
@@ -27,12 +28,14 @@ INCIDENTS = suite(
     ),
     Contract(
         "incident_generation_stored",
-        "the generation that an incident opened with is stored; 0 is none: monitor_error, or none was known;"
-        f" {ALL_WORKERS_GONE.title} opens with a record without members, of which no generation is stored",
+        "the generation that an incident opened with is stored, unless the incident is over and the day was cut; 0 is"
+        f" none: monitor_error, or none was known; {ALL_WORKERS_GONE.title} opens with a record without members, of"
+        " which no generation is stored",
         "select incident_id, opened_generation from rebalance_monitor.incidents i"
         f" where opened_generation <> 0 and code <> '{ALL_WORKERS_GONE.code}' and not exists (select"
         ' from rebalance_monitor.generations g where g.cluster = i.cluster and g."group" = i."group"'
-        " and g.generation = i.opened_generation)",
+        " and g.generation = i.opened_generation) and not (resolved_at_ms is not null and exists (select"
+        f" from rebalance_monitor.cuts k where k.day <= i.opened_at_ms / {DAY_MS}))",
     ),
     Contract(
         "incident_times_in_order",

@@ -27,12 +27,13 @@ CONNECTORS_AND_TASKS = suite(
     ),
     Contract(
         "connector_or_task_has_generation",
-        "each stands at a stored generation of its group; only a group without members is beyond its latest",
+        "each stands at a stored generation of its group; only a group without members is beyond its latest, and what"
+        " is gone may have gone on a day that was cut",
         f"select {ITS_KEY}, j.generation from rebalance_monitor.connectors_and_tasks j where not exists (select"
         ' from rebalance_monitor.generations g where g.cluster = j.cluster and g."group" = j."group"'
         " and g.generation = j.generation and g.incarnation = j.incarnation) and not exists (select"
         ' from rebalance_monitor.groups s where s.cluster = j.cluster and s."group" = j."group"'
-        " and s.state <> 'Stable')",
+        " and s.state <> 'Stable') and not (j.agreement = 'gone' and exists (select from rebalance_monitor.cuts))",
     ),
     Contract(
         "connector_or_task_holders_fit_members",

@@ -51,7 +51,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     from rebalance_monitor.streaming.store.gaps import GapWatch
     from rebalance_monitor.streaming.store.known_ends import EndsKeeper
     from rebalance_monitor.streaming.store.maintenance import Windows
-    from . import telling
+    from . import keeping, telling
     from .auditing import AuditProcess, installed
     from .page_process import PageProcess
 
@@ -75,6 +75,9 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     exporter.start()
     exporter.gaps(known_gaps)
     log.info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
+    history = keeping.history(settings, dsn, exporter)
+    ending.callback(history.stop)
+    history.start()
     notifying = telling.notifying(settings, dsn, exporter)
     ending.callback(notifying.stop)
     gaps = GapWatch(dsn, settings.gap.shown_for_s(), exporter, exporter)

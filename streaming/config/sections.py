@@ -107,6 +107,33 @@ class GapSection(Section):
         return seconds(self.shown_for)
 
 
+def _a_day_at_least(text: str) -> str:
+    if seconds(text) < _SECONDS["d"]:
+        raise ValueError("must be a day (1d) or longer")
+    return text
+
+
+DayOrLonger = Annotated[str, AfterValidator(_duration), AfterValidator(_a_day_at_least)]
+
+
+class StorageSection(Section):
+    """How long history stays. `keep`: generations, members and incidents that are over; `max_bytes`: of all tables, the
+    oldest days go first; `summaries`: counts of days that were cut; `archive`: where days go before they are cut."""
+
+    keep: DayOrLonger = "30d"
+    max_bytes: Annotated[int, Field(ge=100_000_000)] = 20 * 2**30
+    summaries: DayOrLonger = "730d"
+    archive: Annotated[str, shaped(r"(/|[a-z0-9]+://)\S+", "a path such as /archive, or s3://bucket/folder")] | None = (
+        None
+    )
+
+    def keep_days(self) -> int:
+        return seconds(self.keep) // _SECONDS["d"]
+
+    def summary_days(self) -> int:
+        return seconds(self.summaries) // _SECONDS["d"]
+
+
 class JudgeSection(Section):
     """How long a generation may wait for records of other topics before it is final as not judged.
 

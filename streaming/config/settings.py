@@ -26,6 +26,7 @@ from .sections import (
     ReadySection,
     SourceSection,
     SparkSection,
+    StorageSection,
 )
 
 # Properties of librdkafka that say who a client is.
@@ -42,6 +43,7 @@ class Settings(Section):
     polling: PollingSection = Field(default_factory=PollingSection)
     ready: ReadySection = Field(default_factory=ReadySection)
     gap: GapSection = Field(default_factory=GapSection)
+    storage: StorageSection = Field(default_factory=StorageSection)
     http: HttpSection = Field(default_factory=HttpSection)
     page: PageSection = Field(default_factory=PageSection)
     alerting: AlertingSection = Field(default_factory=AlertingSection)

@@ -273,6 +273,48 @@ OUTBOX_PENDING = Metric(
     help="Notifications that wait for a receiver (Alertmanager, webhook, topic) to accept them.",
     labels=("cluster",),
 )
+OUTBOX_OLDEST = Metric(
+    name="rebalance_monitor_outbox_oldest_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
+    help="When the oldest notification that waits for a receiver was written; 0 when none waits.",
+    labels=("cluster",),
+)
+DATABASE_BYTES = Metric(
+    name="rebalance_monitor_database_bytes",
+    kind="gauge",
+    unit="bytes",
+    help="Size of each table of the database with its indexes.",
+    labels=("cluster", "table"),
+)
+DATABASE_LIMIT = Metric(
+    name="rebalance_monitor_database_limit_bytes",
+    kind="gauge",
+    unit="bytes",
+    help="storage.max_bytes: above it the oldest days are cut.",
+    labels=("cluster",),
+)
+DATABASE_DAY = Metric(
+    name="rebalance_monitor_database_day_bytes",
+    kind="gauge",
+    unit="bytes",
+    help="Size of the newest day of history that is over: what a day adds.",
+    labels=("cluster",),
+)
+HISTORY_SINCE = Metric(
+    name="rebalance_monitor_history_since_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
+    help="Beginning of the oldest day whose generations are kept; of days before there are summaries. 0: none yet.",
+    labels=("cluster",),
+)
+HISTORY_CUT = Metric(
+    name="rebalance_monitor_history_cut_timestamp_seconds",
+    kind="gauge",
+    unit="timestamp_seconds",
+    help="When history was looked through for what is too old or too much last; 0 before the first time.",
+    labels=("cluster",),
+)
 NOTIFICATIONS = Metric(
     name="rebalance_monitor_notifications_total",
     kind="counter",
@@ -315,14 +357,17 @@ METRICS: tuple[Metric, ...] = (
     UNKNOWN_TAGGED_FIELDS, GAP_RECORDS, GAPS_SHOWN, FOLD_ERRORS, REFUSED_ROWS, POSITION_LAG,
     READY, DEGRADED, BLIND, PART_FAILING, PART_FAILURES, POLL_REQUESTS, LAST_POLL, GROUPS_UNSEEN,
     HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, JUDGED_AFTER, BATCH_SECONDS, BATCHES, OUTBOX_PENDING,
-    NOTIFICATIONS, HEARTBEATS_SENT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
+    OUTBOX_OLDEST, NOTIFICATIONS, HEARTBEATS_SENT, DATABASE_BYTES, DATABASE_LIMIT, DATABASE_DAY, HISTORY_SINCE,
+    HISTORY_CUT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
 )  # fmt: skip
 
 OF_CLUSTER: tuple[Metric, ...] = (
     HEARTBEAT, LAST_BATCH, LAST_BATCH_DURATION, JUDGED_AFTER, BATCH_SECONDS, BATCHES,
 )  # fmt: skip
 """What a monitor says from its start on of how it reads a cluster, with 0 for "never yet"."""
-OF_JOB: tuple[Metric, ...] = (OUTBOX_PENDING, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS)
+OF_JOB: tuple[Metric, ...] = (
+    OUTBOX_PENDING, OUTBOX_OLDEST, HISTORY_CUT, AUDIT_SUCCESS, AUDIT_LAST_RUN, AUDIT_FAILED_EXPECTATIONS,
+)  # fmt: skip
 """What it says so of itself as a whole."""
 
 

@@ -4,12 +4,6 @@ A test compares the declaration with the database that the migrations make. What
 the object says, unless the column says it.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-from typing import Any
-
-from rebalance_monitor.streaming.core.model.published import meaning
 from rebalance_monitor.streaming.core.model.results import (
     LIFE,
     GapRecord,
@@ -22,75 +16,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Standing,
     UndecodableRecord,
 )
-
-LONGEST = 1_000
-"""Bytes of a name in an index: cluster (at most 800) and group together stay below PostgreSQL's limit."""
-LONGEST_ID = 800
-"""Of the name of a connector or task, which shares an index entry with cluster and group."""
-
-
-class By(Enum):
-    """Who sets a column that no object has: who writes the row, or the database and its later updates."""
-
-    WRITER = "writer"
-    DATABASE = "database"
-
-
-WRITER, DATABASE = By.WRITER, By.DATABASE
-ColumnValue = str | Callable[[Any], Any] | By
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column. `type`: PostgreSQL's, with a question mark if it may be null. `value`: its place in the row's object
-    (`verdict.grade`; empty: the key of its own name), a function of the result, or who sets it. `says`: its meaning,
-    where the object's key does not say it. `longest`: bytes from which on a text is shown by its beginning and a hash.
-    """
-
-    name: str
-    type: str
-    value: ColumnValue = ""
-    says: str = ""
-    longest: int = 0
-    unit: str = ""
-
-    @property
-    def plain_type(self) -> str:
-        """The type without the question mark."""
-        return self.type.removesuffix("?")
-
-    @property
-    def measure(self) -> str:
-        """The unit of a number; empty where it has none."""
-        return self.unit or ("ms since 1970, UTC" if self.name.endswith("_ms") else "")
-
-    @property
-    def place(self) -> str | None:
-        """Where the object has it; None if it does not."""
-        return (self.value or self.name) if isinstance(self.value, str) else None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PublishedTable:
-    """One table or view: the columns of its key first. `of`: the class whose objects its rows are made from."""
-
-    name: str
-    says: str
-    of: type[Any] | None
-    key: int
-    columns: tuple[Column, ...]
-
-    @property
-    def written(self) -> tuple[Column, ...]:
-        """The columns that an insert fills."""
-        return tuple(column for column in self.columns if column.value is not DATABASE)
-
-    def meaning(self, column: Column) -> str:
-        """What a column says, for people."""
-        if column.says or self.of is None or column.place is None:
-            return column.says
-        return meaning(self.of, column.place)
-
+from .columns import DATABASE, LONGEST, LONGEST_ID, WRITER, Column, PublishedTable, day_of
 
 CLUSTER = Column("cluster", "text", says="The cluster's name in the configuration.")
 GROUP = Column("group", "text", says="The group's id; of a longer one its beginning and a hash.", longest=LONGEST)
@@ -98,14 +24,17 @@ TOPIC_ID = Column("topic_id", "text", WRITER, "Id of the topic; a topic that is 
 TOPIC = Column("topic", "text", "source.topic", "Topic of the record; (polled) where there is none.")
 PARTITION = Column("partition", "int4", "source.partition", "Partition of the record.")
 OFFSET = Column("offset", "int8", "source.offset", "Offset of the record.")
+DAY_SAYS = "Day of the generation's `at_ms`, as days since 1970 in UTC: what history is cut by."
 BATCH = Column("batch_id", "int8", WRITER, "The batch that wrote the row last.")
 JUDGED_BY = Column("judged_by", "text", WRITER, "Version of the monitor.")
 HISTORIC = Column("historic", "bool", lambda result: result.historic, "From records before the monitor's start.")
 
 GENERATIONS = PublishedTable(
-    "generations", "Each generation with its verdict, one row per record.", Generation, 4,
+    "generations", "Each generation with its verdict, one row per record.", Generation, 5,
     (
-        CLUSTER, TOPIC_ID, PARTITION, OFFSET, TOPIC, GROUP,
+        CLUSTER, TOPIC_ID, PARTITION, OFFSET,
+        Column("day", "int4", lambda generation: day_of(generation.at_ms), DAY_SAYS),
+        TOPIC, GROUP,
         Column("incarnation", "int4"),
         Column("lifecycle", "text"),
         Column("protocol_type", "text"),
@@ -131,12 +60,13 @@ GENERATIONS = PublishedTable(
     ),
 )  # fmt: skip
 MEMBERS = PublishedTable(
-    "members", "The members of each generation.", MemberResult, 5,
+    "members", "The members of each generation.", MemberResult, 6,
     (
         Column("cluster", "text", WRITER, CLUSTER.says), TOPIC_ID,
         Column("partition", "int4", WRITER, PARTITION.says),
         Column("offset", "int8", WRITER, OFFSET.says),
         Column("ordinal", "int4", WRITER, "Place in the record, from 0."),
+        Column("day", "int4", WRITER, DAY_SAYS),
         Column("member_id", "text", says="The member's id."),
         Column("client_id", "text", says="The client's id."),
         Column("client_host", "text", says="The client's address, as the coordinator saw it."),
@@ -156,9 +86,10 @@ MEMBERS = PublishedTable(
     ),
 )  # fmt: skip
 ASSIGNMENTS = PublishedTable(
-    "assignments", "Subscriptions and assignments as the members sent them, each content once.", None, 1,
+    "assignments", "Subscriptions and assignments as the members sent them, each content once a day.", None, 2,
     (
         Column("hash", "text", WRITER, "Beginning of the SHA-256 of the bytes."),
+        Column("day", "int4", WRITER, "Day of the generation, as in `members`."),
         Column("blob", "bytea", WRITER, "The bytes."),
     ),
 )  # fmt: skip
@@ -174,6 +105,30 @@ BURSTS = PublishedTable(
         Column("first_at_ms", "int8?", DATABASE, "Timestamp of the first record."),
         Column("last_at_ms", "int8?", DATABASE, "Timestamp of the last record."),
         Column("count", "int4?", DATABASE, "How many generations."),
+    ),
+)  # fmt: skip
+CUTS = PublishedTable(
+    "cuts", "Days of which only summaries are left.", None, 1,
+    (
+        Column("day", "int4", DATABASE, "The day, as days since 1970 in UTC."),
+        Column("reason", "text", DATABASE, "age or size."),
+        Column("cut_at", "timestamptz", DATABASE, "When it left the tables."),
+        Column("dropped_at", "timestamptz?", DATABASE, "When its summaries were written and the rest was gone."),
+    ),
+)  # fmt: skip
+DAILY_SUMMARIES = PublishedTable(
+    "daily_summaries", "What is left of a day that was cut, and of incidents that are over: counts by group.", None, 5,
+    (
+        Column("cluster", "text", DATABASE, CLUSTER.says),
+        Column("group", "text", DATABASE, GROUP.says),
+        Column("day", "int4", DATABASE, "The day, as days since 1970 in UTC."),
+        Column(
+            "kind", "text", DATABASE,
+            "grade and cause: generations; moved: what workers, instances or members gained; idle_s: seconds in which"
+            " connectors and tasks stood still; rule: incidents.",
+        ),
+        Column("name", "text", DATABASE, "Which grade, cause, kind of interruption or rule."),
+        Column("count", "int8", DATABASE, "How many."),
     ),
 )  # fmt: skip
 INCIDENTS = PublishedTable(
@@ -363,5 +318,6 @@ MAINTENANCE = PublishedTable(
 
 TABLES = (
     GENERATIONS, MEMBERS, ASSIGNMENTS, BURSTS, INCIDENTS, INCIDENT_PARTS, OUTBOX, OUTBOX_SENT, CONNECTORS_AND_TASKS,
-    GROUPS, GROUP_PROGRESS, OTHER_GROUPS, POSITIONS, GAPS, UNDECODABLE, UNDECODABLE_COUNTS, MAINTENANCE,
+    GROUPS, GROUP_PROGRESS, OTHER_GROUPS, POSITIONS, GAPS, UNDECODABLE, UNDECODABLE_COUNTS, MAINTENANCE, CUTS,
+    DAILY_SUMMARIES,
 )  # fmt: skip

@@ -17,6 +17,7 @@ from prometheus_client.registry import Collector
 from rebalance_monitor.streaming.core import metrics
 from rebalance_monitor.streaming.core.model.results import Part, Result
 from rebalance_monitor.streaming.store.gaps import TopicGaps
+from rebalance_monitor.streaming.store.history import Health
 from rebalance_monitor.streaming.store.maintenance import Windows
 from .cluster_numbers import BatchResults, ClusterNumbers, CommittedBefore, Status, show_part
 from .endpoint import Endpoint
@@ -132,6 +133,22 @@ class Exporter:
         """So many notifications wait."""
         with self._lock:
             self._families.gauge(metrics.OUTBOX_PENDING, self._whole).set(count)
+
+    def history(self, health: Health) -> None:
+        """How the database is now."""
+        with self._lock:
+            gauge, whole = self._families.gauge, self._whole
+            sizes: dict[Labels, float] = {(whole, table): size for table, size in health.table_bytes.items()}
+            self._families.only(metrics.DATABASE_BYTES, sizes)
+            gauge(metrics.DATABASE_LIMIT, whole).set(health.limit_bytes)
+            gauge(metrics.DATABASE_DAY, whole).set(health.day_bytes)
+            gauge(metrics.HISTORY_SINCE, whole).set(health.since_s)
+            gauge(metrics.OUTBOX_OLDEST, whole).set(health.waiting_since_s)
+
+    def history_cut(self) -> None:
+        """History was looked through for what is too old or too much."""
+        with self._lock:
+            self._families.gauge(metrics.HISTORY_CUT, self._whole).set(self._now_s())
 
     def beat(self, outcome: str) -> None:
         """The outgoing heartbeat was `sent`, `failed` or `withheld`."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, assert_never
 
 from rebalance_monitor.streaming.core import tables
+from rebalance_monitor.streaming.core.columns import day_of
 from rebalance_monitor.streaming.core.incidents.grouping import harm
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
 from rebalance_monitor.streaming.core.model.published import Object, as_object
@@ -86,9 +87,32 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
 
 def _members(generation: Generation, shown: Object, topic_id: str) -> Iterator[TableRow]:
     at = generation.source
-    place = {"cluster": generation.cluster, "topic_id": topic_id, "partition": at.partition, "offset": at.offset}
+    place = {
+        "cluster": generation.cluster, "topic_id": topic_id, "partition": at.partition, "offset": at.offset,
+        "day": day_of(generation.at_ms),
+    }  # fmt: skip
     for ordinal, (member, of) in enumerate(zip(generation.members, shown["members"], strict=True)):
         yield row(tables.MEMBERS, member, of, ordinal=ordinal, **place)
+
+
+def days_of(results: Iterable[Result]) -> set[int]:
+    """Days of which generations are written."""
+    return {day_of(one.at_ms) for one in results if isinstance(one, Generation)}
+
+
+def blob_rows(rows: Contents, blobs: Mapping[str, bytes], now_ms: int) -> Iterator[TableRow]:
+    """Each content once for each day of which a member has it; one whose generation is not written yet, today."""
+    unused = set(blobs)
+    for digest, day in {(one[place], one[_DAY]) for one in rows.members for place in _HASHES}:
+        if digest in blobs:
+            unused.discard(digest)
+            yield digest, day, blobs[digest]
+    today = day_of(now_ms)
+    yield from ((digest, today, blobs[digest]) for digest in unused)
+
+
+_COLUMNS = [column.name for column in tables.MEMBERS.written]
+_DAY, _HASHES = _COLUMNS.index("day"), [_COLUMNS.index(name) for name in ("subscription_hash", "assignment_hash")]
 
 
 def _part(rows: Contents, part: Part, shown: Object, given: Mapping[str, Any]) -> None:

@@ -13,7 +13,7 @@ from .text import restored
 
 _LOADS = """
 with latest as (
-    select distinct on (cluster, "group") cluster, topic_id, partition, "offset", "group"
+    select distinct on (cluster, "group") cluster, topic_id, partition, "offset", day, "group"
     from rebalance_monitor.generations where cluster = %s and protocol_type = 'connect'
     order by cluster, "group", incarnation desc, "offset" desc
 )
@@ -24,7 +24,7 @@ where worker is not null and assigned ? 'connectors'
 
 _STREAMS = """
 with latest as (
-    select distinct on (cluster, "group") cluster, topic_id, partition, "offset", "group"
+    select distinct on (cluster, "group") cluster, topic_id, partition, "offset", day, "group"
     from rebalance_monitor.generations where cluster = %s
     order by cluster, "group", incarnation desc, "offset" desc
 )

@@ -31,8 +31,9 @@ from rebalance_monitor.streaming.core.ports import (
     StoredState,
 )
 from . import last_words, parts, tables
-from .contents import Contents, contents, outbox_rows
+from .contents import Contents, blob_rows, contents, days_of, outbox_rows
 from .database import Connection, Database
+from .days import Days
 from .kept import KEPT_STATES, kept_rows, prune
 from .leaders import known_rows, notified_of, write_known
 from .maintenance import Windows
@@ -83,6 +84,7 @@ class PostgresStore(StoredPast):
         self._version = version
         self._windows = windows if windows is not None else Windows()
         self._now_ms = now_ms
+        self._days = Days()
         # Before the first look, somebody may have been muted by the process before.
         self._may_be_muted, self._muted_until_ms = True, 0
 
@@ -211,6 +213,7 @@ class PostgresStore(StoredPast):
         """Check epoch, positions and revisions, write everything, advance the positions; what PostgreSQL refused.
         Raises OutOfStep, AlreadyThere, Overtaken or Deposed."""
         with self.database.session() as connection:
+            self._days.ensure(connection, days_of(commit.results), self._now_ms())
             try:
                 return self._write(connection, commit, one_by_one=False)
             except REFUSED:
@@ -265,7 +268,7 @@ class PostgresStore(StoredPast):
                 writing.table(tables.GENERATIONS, rows.generations)
                 writing.table(tables.MEMBERS, rows.members)
                 # In order: other bundles may write the same ones, and neither must wait for the other.
-                writing.table(tables.ASSIGNMENTS, sorted(commit.blobs.items()))
+                writing.table(tables.ASSIGNMENTS, sorted(blob_rows(rows, commit.blobs, self._now_ms())))
                 writing.table(tables.GAPS, rows.gaps)
                 writing.rows("generations", 4, rows.aftermaths, partial(last_words.complete, connection))
                 writing.table(tables.CONNECTORS_AND_TASKS, rows.connectors_and_tasks)

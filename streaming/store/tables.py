@@ -11,6 +11,7 @@ from typing import Any
 from psycopg import Connection, Cursor
 
 from rebalance_monitor.streaming.core import tables
+from rebalance_monitor.streaming.core.columns import WRITER, PublishedTable
 from rebalance_monitor.streaming.core.model.published import Object
 from .text import fitting, json_text, name
 
@@ -37,7 +38,7 @@ class Table:
     moved_at: str = ""
 
     @classmethod
-    def of(cls, table: tables.PublishedTable, on_conflict: str = "nothing", moved_at: str = "") -> "Table":
+    def of(cls, table: PublishedTable, on_conflict: str = "nothing", moved_at: str = "") -> "Table":
         """How a published table is written."""
         columns = tuple((column.name, column.plain_type) for column in table.written)
         return cls(table.name, columns, table.key, on_conflict, moved_at)
@@ -108,18 +109,18 @@ UNDECODABLE = Table.of(tables.UNDECODABLE)
 GAPS = Table.of(tables.GAPS)
 
 
-def row(table: tables.PublishedTable, result: object, shown: Object, **given: Any) -> TableRow:
+def row(table: PublishedTable, result: object, shown: Object, **given: Any) -> TableRow:
     """The row of a result, whose object is `shown`; `given`: what the writer sets."""
     return _maker(table)(result, shown, given)
 
 
 @cache
-def _maker(table: tables.PublishedTable) -> Callable[[Any, Object, Mapping[str, Any]], TableRow]:
+def _maker(table: PublishedTable) -> Callable[[Any, Object, Mapping[str, Any]], TableRow]:
     """A function written for the columns of a table: it runs for each member of each generation."""
     scope: dict[str, Any] = {"name": name, "json_or_null": _json_or_null, "NOTHING": {}}
     values = []
     for number, column in enumerate(table.written):
-        if column.value is tables.WRITER:
+        if column.value is WRITER:
             value = f"given[{column.name!r}]"
         elif callable(column.value):
             scope[f"value_{number}"], value = column.value, f"value_{number}(result)"

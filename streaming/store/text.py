@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from rebalance_monitor.streaming.core.columns import LONGEST
 from rebalance_monitor.streaming.core.model.codec import plain_text
-from rebalance_monitor.streaming.core.tables import LONGEST
 
 KEPT_CHARACTERS = 200
 RANGES = {"int4": (-(2**31), 2**31 - 1), "int8": (-(2**63), 2**63 - 1)}

@@ -191,6 +191,10 @@ CORRUPTIONS: dict[str, list[str]] = {
     ],
     "undecodable_size": [only("undecodable", "true", "size_bytes = -1")],
     "undecodable_counted": [only("undecodable_counts", "true", "records = 0")],
+    "cut_reason_known": [f"insert into {S}.cuts values (1, 'whim', now(), now())"],
+    "cut_comes_to_its_end": [f"insert into {S}.cuts values (2, 'age', now() - interval '3 hours', null)"],
+    "summary_kind_known": [f"insert into {S}.daily_summaries values ('c', 'g', 2, 'odd', 'match', 1)"],
+    "summary_counts_all_alike": [f"insert into {S}.daily_summaries values ('c', 'g', 1, 'grade', 'match', 1)"],
     "window_end_is_signed": [
         f"alter table {S}.maintenance disable trigger all",
         only("maintenance", "true", "ended_by = 'somebody'"),

@@ -21,6 +21,7 @@ from rebalance_monitor.streaming.metrics.batch_view import view_of
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.gaps import TopicGaps
+from rebalance_monitor.streaming.store.history import Health
 from rebalance_monitor.streaming.store.maintenance import Windows
 from tests.dashboards.asked import Asked, promql
 from tests.dashboards.planted import CLUSTER, GROUP, folded, now_ms, planted, window
@@ -56,6 +57,11 @@ def status(**more: Any) -> SimpleNamespace:
     )
 
 
+HEALTH = Health(
+    table_bytes={"generations": 90, "states": 10}, limit_bytes=99, day_bytes=10, since_s=1.0, waiting_since_s=1.0
+)
+
+
 @pytest.fixture(scope="module")
 def exporter() -> Iterator[Exporter]:
     limits = SeriesLimits(ignored_groups=("console-consumer-*",), max_tasks=1)
@@ -80,6 +86,8 @@ def disturb(exporter: Exporter, number: int) -> None:
         exporter.notified(outcome)
         exporter.beat(outcome)
     exporter.outbox_pending(2)
+    exporter.history(HEALTH)
+    exporter.history_cut()
     exporter.audited(0)
     exporter.part("page", "the page ended with code 2")
     for poller in ("topics", "group_states", "progress"):

@@ -273,6 +273,27 @@ NOTIFICATIONS_STUCK = OwnAlert(
     ),
     resolves="When the outbox is empty, or 15 minutes after the last failed attempt.",
 )
+DATABASE_FULL = OwnAlert(
+    name="RebalanceMonitorDatabaseFull",
+    hold="2h",
+    severity="warning",
+    summary="The database of cluster {{ $labels.cluster }} is larger than storage.max_bytes",
+    description="Days of history are cut once an hour while the database is above its limit. This one stays above it: "
+    "a day cannot be archived, or what is kept of today alone is too much.",
+    confirm=(
+        Check(
+            "psql \"$DSN\" -c 'select * from rebalance_monitor.cuts order by day desc limit 5'",
+            "the days that were cut last, and why; none of today if the cut fails",
+        ),
+        Check("curl -s http://$MONITOR/readyz", "under `parts` the part `history`, if a day cannot be archived"),
+    ),
+    advice=(
+        looks("The dashboard of the monitor's health shows which table has grown, and since when."),
+        in_place("Make room where `storage.archive` leads, if that is what fails."),
+        in_place("Or raise `storage.max_bytes` to what the disk can bear, or lower `storage.keep`."),
+    ),
+    resolves="When the database is below its limit again.",
+)
 NOTIFICATIONS_REFUSED = OwnAlert(
     name="RebalanceMonitorNotificationsRefused",
     severity="warning",

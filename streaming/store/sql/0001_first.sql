@@ -70,12 +70,15 @@ create table rebalance_monitor.kept_states (
 );
 create index kept_states_time on rebalance_monitor.kept_states (kept_at);
 
+-- What happened is kept by days: each day has a partition of its own of these three tables, which is dropped as a whole
+-- (store/days.py). What is of no such day, or kept longer, lies in the partitions named `…_other`.
 create table rebalance_monitor.generations (
     cluster text not null,
     topic_id text not null,
     topic text not null,
     partition integer not null,
     "offset" bigint not null,
+    day integer not null,
     "group" text not null,
     incarnation integer not null,
     lifecycle text not null default 'classic',
@@ -97,8 +100,9 @@ create table rebalance_monitor.generations (
     document jsonb not null,
     batch_id bigint not null,
     judged_by text not null default '',
-    primary key (cluster, topic_id, partition, "offset")
-);
+    primary key (cluster, topic_id, partition, "offset", day)
+) partition by range (day);
+create table rebalance_monitor.generations_other partition of rebalance_monitor.generations default;
 create index generations_group on rebalance_monitor.generations (cluster, "group", incarnation, generation);
 create index generations_time on rebalance_monitor.generations (at_ms);
 
@@ -122,6 +126,7 @@ create table rebalance_monitor.members (
     partition integer not null,
     "offset" bigint not null,
     ordinal integer not null,
+    day integer not null,
     member_id text not null,
     client_id text not null,
     client_host text not null,
@@ -132,13 +137,37 @@ create table rebalance_monitor.members (
     owned jsonb,
     subscription_hash text,
     assignment_hash text,
-    primary key (cluster, topic_id, partition, "offset", ordinal)
-);
+    primary key (cluster, topic_id, partition, "offset", ordinal, day)
+) partition by range (day);
+create table rebalance_monitor.members_other partition of rebalance_monitor.members default;
 
 create table rebalance_monitor.assignments (
-    hash text primary key,
-    blob bytea not null
+    hash text not null,
+    day integer not null,
+    blob bytea not null,
+    primary key (hash, day)
+) partition by range (day);
+create table rebalance_monitor.assignments_other partition of rebalance_monitor.assignments default;
+
+-- Days of which only summaries are left: why they were cut, and when nothing of them was left (store/retention.py).
+create table rebalance_monitor.cuts (
+    day integer primary key,
+    reason text not null,
+    cut_at timestamptz not null default now(),
+    dropped_at timestamptz
 );
+
+-- What is left of a day that was cut: counts by group. `kind` says of what, `name` which one.
+create table rebalance_monitor.daily_summaries (
+    cluster text not null,
+    "group" text not null,
+    day integer not null,
+    kind text not null,
+    name text not null,
+    count bigint not null,
+    primary key (cluster, "group", day, kind, name)
+);
+create index daily_summaries_day on rebalance_monitor.daily_summaries (day);
 
 create table rebalance_monitor.incidents (
     incident_id text primary key,

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from rebalance_monitor.streaming.core.columns import Column, PublishedTable
 from rebalance_monitor.streaming.core.model.published import DEFS, schema_name, schemas
-from rebalance_monitor.streaming.core.tables import TABLES, Column, PublishedTable
+from rebalance_monitor.streaming.core.tables import TABLES
 
 COLUMNS = [
     pytest.param(table, column, id=f"{table.name}.{column.name}") for table in TABLES for column in table.columns

@@ -31,6 +31,7 @@ from rebalance_monitor.streaming.metrics.batch_view import view_of
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.gaps import TopicGaps
+from rebalance_monitor.streaming.store.history import Health
 from rebalance_monitor.streaming.store.maintenance import Windows
 from tests.streaming.builders import generation, incident, undecodable
 from tests.streaming.store import test_capture as capture
@@ -42,6 +43,11 @@ OWNED = ClusterSettings(name="c", owners=(Owner(groups="orders*", team="orders")
 
 _ENDS = ("_sum", "_count", "_bucket")
 MARK = "<!-- below: made by `make metrics-page` -->"
+
+HEALTH = Health(
+    table_bytes={"generations": 48_000_000, "members": 31_000_000, "states": 2_000_000},
+    limit_bytes=20 * 2**30, day_bytes=3_000_000, since_s=1_700_006_400, waiting_since_s=0,
+)  # fmt: skip
 
 
 def page() -> str:
@@ -111,6 +117,8 @@ def _exporter() -> Exporter:
     )
     exporter.notified("sent")
     exporter.outbox_pending(0)
+    exporter.history(HEALTH)
+    exporter.history_cut()
     exporter.beat("sent")
     return exporter
 

@@ -1,0 +1,282 @@
+"""History ends: by age, and where the database is too large the oldest days first.
+
+    1  archive     the day as files, where one is configured (`archive`)
+    2  detach      the day's partitions leave the tables, in one short transaction that has the tables for itself;
+                   what is still needed moves to the partition for all others, and the day is noted in `cuts`
+    3  summarise   counts of the day, by group, and its partitions are dropped, in one transaction
+
+A process that is killed between two steps goes on with the next one: what is noted and still there is summarised.
+
+Still needed is what says how things are now: the last generation of each group that was not deleted, and the one in
+which an open incident began. It goes when a later one has taken its place. States, positions, what is open, and
+notifications that nobody has got yet are never cut.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rebalance_monitor.streaming.core.columns import DAY_MS, day_of
+from .database import Connection, Database
+from .days import BY_DAY, LOCK, partition, there
+
+AGE, SIZE = "age", "size"
+AT_ONCE = 5_000
+"""Rows that one statement deletes: others write meanwhile."""
+SPARE = 0.1
+"""By how much the size may be passed while the archive fails."""
+LOCKED_FOR = "2s"
+
+Archive = Callable[[Connection, int], int]
+"""Writes a day's generations as files, and says how many there are; raises where it cannot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """How long detail is kept, how large all may become, and how long summaries are kept."""
+
+    days: int
+    max_bytes: int
+    summary_days: int
+    outbox_days: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCut:
+    """What one pass did. `failed`: why a day could not be archived; then it is still there."""
+
+    cut: tuple[int, ...] = ()
+    incidents: int = 0
+    notifications: int = 0
+    failed: Exception | None = None
+
+
+_SIZE = """
+select coalesce(sum(pg_total_relation_size(c.oid)), 0)::int8 from pg_class c
+where c.relnamespace = 'rebalance_monitor'::regnamespace and c.relkind = 'r'
+"""
+_STILL_NEEDED = """
+insert into still_needed
+select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.states s cross join lateral (
+    select * from rebalance_monitor.generations g where g.cluster = s.cluster and g."group" = s."group"
+    order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
+) g where g.day = %(day)s and not exists (
+    select from rebalance_monitor.groups t
+    where t.cluster = s.cluster and t."group" = s."group" and t.state = 'Dead')
+union
+select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.incidents i
+join rebalance_monitor.generations g on g.cluster = i.cluster and g."group" = i."group"
+    and g.generation = i.opened_generation and g.day = %(day)s
+where i.resolved_at_ms is null
+"""
+_PLACE = 'cluster, topic_id, partition, "offset"'
+_MOVE = (
+    f"insert into rebalance_monitor.generations select * from {{generations}} where ({_PLACE}) in (table still_needed)",
+    f"insert into rebalance_monitor.members select * from {{members}} where ({_PLACE}) in (table still_needed)",
+    "insert into rebalance_monitor.assignments select * from {assignments} where hash in (select unnest(array["
+    "subscription_hash, assignment_hash]) from rebalance_monitor.members_other where day = {day})",
+)
+_NOTE = "insert into rebalance_monitor.cuts (day, reason) values (%s, %s) on conflict (day) do nothing"
+_ADD = """
+insert into rebalance_monitor.daily_summaries as old (cluster, "group", day, kind, name, count)
+{select}
+on conflict (cluster, "group", day, kind, name) do update set count = old.count + excluded.count
+"""
+_SUMMARIES = (
+    "select cluster, \"group\", {day}, 'grade', grade, count(*) from {generations} group by 1, 2, 5",
+    "select cluster, \"group\", {day}, 'cause', coalesce(document -> 'cause' -> 0 ->> 'kind', 'none'), count(*)"
+    " from {generations} group by 1, 2, 5",
+    "select cluster, \"group\", {day}, 'moved', 'assignments', sum(jsonb_array_length(change.value -> 'gained'))"
+    " from {generations}, jsonb_each(document -> 'diff') change where jsonb_typeof(document -> 'diff') = 'object'"
+    " and jsonb_typeof(change.value -> 'gained') = 'array' group by 1, 2",
+    "select cluster, \"group\", {day}, 'idle_s', one ->> 'kind', sum((one ->> 'total_ms')::int8) / 1000"
+    " from {generations}, jsonb_array_elements(document -> 'downtime') one"
+    " where jsonb_typeof(document -> 'downtime') = 'array' group by 1, 2, 5",
+)
+# Of what was kept longer than its day: no longer the last one, and nothing open began with it.
+_OUTDATED = f"""
+delete from rebalance_monitor.generations_other o where o.day < %(before)s and ({_PLACE}) in (
+    select {_PLACE} from rebalance_monitor.generations_other where day < %(before)s
+    except select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.states s cross join lateral (
+        select * from rebalance_monitor.generations g where g.cluster = s.cluster and g."group" = s."group"
+        order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
+    ) g where not exists (select from rebalance_monitor.groups t
+        where t.cluster = s.cluster and t."group" = s."group" and t.state = 'Dead')
+    except select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.incidents i
+    join rebalance_monitor.generations_other g on g.cluster = i.cluster and g."group" = i."group"
+        and g.generation = i.opened_generation
+    where i.resolved_at_ms is null
+    limit {AT_ONCE})
+"""
+_ORPHANS = (
+    "delete from rebalance_monitor.members_other m where m.day < %(before)s and not exists (select from"
+    ' rebalance_monitor.generations_other g where (g.cluster, g.topic_id, g.partition, g."offset")'
+    ' = (m.cluster, m.topic_id, m.partition, m."offset"))',
+    "delete from rebalance_monitor.assignments_other a where a.day < %(before)s and not exists (select from"
+    " rebalance_monitor.members_other m where m.day < %(before)s"
+    " and a.hash in (m.subscription_hash, m.assignment_hash))",
+)
+_INCIDENTS = f"""
+with gone as (
+    delete from rebalance_monitor.incidents i where incident_id in (
+        select incident_id from rebalance_monitor.incidents i where resolved_at_ms < %(before_ms)s and not firing
+            and not exists (select from rebalance_monitor.outbox o where o.incident_id = i.incident_id and not done)
+            and not exists (select from rebalance_monitor.incidents f where f.led_by = i.incident_id and f.firing)
+        limit {AT_ONCE})
+    returning incident_id, cluster, "group", rule, opened_at_ms
+), parts as (
+    delete from rebalance_monitor.incident_parts where incident_id in (select incident_id from gone)
+), told as (
+    delete from rebalance_monitor.outbox where incident_id in (select incident_id from gone)
+), counted as (
+    {
+    _ADD.format(
+        select='''select cluster, "group", (opened_at_ms / 86400000)::int, 'rule', rule, count(*)
+    from gone group by 1, 2, 3, 5'''
+    )
+}
+) select count(*) from gone
+"""
+_NOTIFICATIONS = f"""
+delete from rebalance_monitor.outbox where key in (
+    select key from rebalance_monitor.outbox o where done and created_at < now() - %s * interval '1 day'
+    and not exists (select from rebalance_monitor.incidents i
+        where i.incident_id = o.incident_id and (i.resolved_at_ms is null or i.firing)) limit {AT_ONCE})
+"""
+
+
+class Retention:
+    """Cuts what is older or too much. One process at a time: another one that wants the same waits."""
+
+    def __init__(self, database: Database, kept: Kept, archive: Archive | None = None) -> None:
+        self._database, self._kept, self._archive = database, kept, archive
+
+    def cut(self, now_ms: int) -> HistoryCut:
+        """One pass. DatabaseUnreachable."""
+        before = day_of(now_ms) - self._kept.days
+        cut: list[int] = []
+        failed: Exception | None = None
+        with self._database.session() as connection:
+            for day in _unfinished(connection):
+                _finish(connection, day)
+            while (found := self._next(connection, before, day_of(now_ms))) is not None:
+                day, reason = found
+                failed = self._cut(connection, day, reason)
+                if failed is not None:
+                    break
+                cut.append(day)
+            if failed is None:
+                _outdated(connection, before)
+            incidents = _all(lambda: _count(connection, _INCIDENTS, {"before_ms": before * DAY_MS}))
+            told = _all(lambda: connection.execute(_NOTIFICATIONS, (self._kept.outbox_days,)).rowcount)
+            oldest = day_of(now_ms) - self._kept.summary_days
+            connection.execute("delete from rebalance_monitor.daily_summaries where day < %s", (oldest,))
+        return HistoryCut(tuple(cut), incidents, told, failed)
+
+    def _next(self, connection: Connection, before: int, today: int) -> tuple[int, str] | None:
+        """The oldest day, if it has to go. Today stays, however large it is."""
+        days = [day for day in sorted(there(connection)) if day < today]
+        if not days:
+            return None
+        if days[0] < before:
+            return days[0], AGE
+        return (days[0], SIZE) if size(connection) > self._kept.max_bytes else None
+
+    def _cut(self, connection: Connection, day: int, reason: str) -> Exception | None:
+        """Why it is still there; None when it is gone."""
+        rows = None
+        if self._archive is not None:
+            try:
+                rows = self._archive(connection, day)
+            except Exception as why:
+                if size(connection) <= self._kept.max_bytes * (1 + SPARE):
+                    return why
+        _detach(connection, day, reason, rows)
+        _finish(connection, day)
+        return None
+
+
+def size(connection: Connection) -> int:
+    """Bytes of all tables with their indexes."""
+    row = connection.execute(_SIZE).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _detach(connection: Connection, day: int, reason: str, archived: int | None) -> None:
+    names = _names(day)
+    with connection.transaction():
+        connection.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
+        connection.execute(
+            f"create temporary table still_needed on commit drop as select {_PLACE} from rebalance_monitor.generations"
+            " with no data".encode()
+        )
+        connection.execute(_STILL_NEEDED, {"day": day})
+        # Whoever writes takes them in this order as well.
+        connection.execute(f"set local lock_timeout = '{LOCKED_FOR}'".encode())
+        every = ", ".join(f"rebalance_monitor.{table}" for table in BY_DAY)
+        connection.execute(f"lock table {every} in access exclusive mode".encode())
+        if archived is not None:
+            row = connection.execute(f"select count(*) from {names['generations']}".encode()).fetchone()
+            if row is not None and row[0] != archived:
+                raise Moved(day)
+        for table in BY_DAY:
+            connection.execute(f"alter table rebalance_monitor.{table} detach partition {names[table]}".encode())
+        for statement in _MOVE:
+            connection.execute(statement.format(**names, day=day).encode())
+        connection.execute(_NOTE, (day, reason))
+
+
+class Moved(Exception):
+    """Rows of a day came while it was archived; the next pass archives it again."""
+
+
+def _unfinished(connection: Connection) -> list[int]:
+    """Days that were detached and are not dropped yet."""
+    rows = connection.execute(
+        "select substring(relname from '^generations_([0-9]+)$')::int from pg_class"
+        " where relnamespace = 'rebalance_monitor'::regnamespace and relkind = 'r' and not relispartition"
+        " and relname ~ '^generations_[0-9]+$' order by 1"
+    ).fetchall()
+    return [int(day) for (day,) in rows]
+
+
+def _finish(connection: Connection, day: int) -> None:
+    names = _names(day)
+    with connection.transaction():
+        for statement in _SUMMARIES:
+            connection.execute(_ADD.format(select=statement.format(**names, day=day)).encode())
+        for table in BY_DAY:
+            connection.execute(f"drop table {names[table]}".encode())
+        connection.execute(
+            "update rebalance_monitor.cuts set dropped_at = now() where day = %s and dropped_at is null", (day,)
+        )
+
+
+def _outdated(connection: Connection, before: int) -> None:
+    """Rows outside the days' partitions that nothing needs any more."""
+    given: dict[str, Any] = {"before": before}
+    row = connection.execute(
+        "select exists (select from rebalance_monitor.generations_other where day < %s)", (before,)
+    ).fetchone()
+    if row is None or not row[0]:
+        return
+    _all(lambda: connection.execute(_OUTDATED, given).rowcount)
+    for statement in _ORPHANS:
+        connection.execute(statement, given)
+
+
+def _names(day: int) -> dict[str, str]:
+    return {table: f"rebalance_monitor.{partition(table, day)}" for table in BY_DAY}
+
+
+def _count(connection: Connection, statement: str, given: dict[str, Any]) -> int:
+    row = connection.execute(statement.encode(), given).fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _all(some: Callable[[], int]) -> int:
+    """Until a statement finds nothing more."""
+    total = 0
+    while (found := some()) > 0:
+        total += found
+    return total
