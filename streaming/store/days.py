@@ -1,19 +1,23 @@
 """The partitions of the tables that are kept by days.
 
 A day gets its partitions before the first row of it is written, in a transaction of its own: whoever creates one needs
-the table for itself, and who has written to it already would wait for ever for another one that wants the same. Rows of
-a day without a partition go to the one for all others; so do those of days that cannot be, by clocks that go wrong.
+the table for itself, and who has written to it already would wait for ever for another one that wants the same. Today
+and tomorrow have theirs early (`history`), so that a batch seldom has to create one, and it never waits long for that.
+Rows of a day without a partition go to the one for all others; so do those of days that cannot be, by clocks that go
+wrong.
 """
 
 from collections.abc import Iterable
 
-from psycopg.errors import CheckViolation
+from psycopg.errors import CheckViolation, LockNotAvailable
 
 from rebalance_monitor.streaming.core.columns import day_of
 from .database import Connection
 
 BY_DAY = ("generations", "members", "assignments")
 OTHER = "other"
+WAITS = "2s"
+"""How long for the tables, which whoever reads them holds as well."""
 LOCK = 7_263_549_002
 """Any fixed number does: two processes create one day after the other."""
 OLDEST_DAYS, NEWEST_DAYS = 800, 2
@@ -35,6 +39,7 @@ class Days:
         for day in sorted(wanted - there(connection)):
             try:
                 with connection.transaction():
+                    connection.execute(f"set local lock_timeout = '{WAITS}'".encode())
                     connection.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
                     for table in BY_DAY:
                         connection.execute(
@@ -43,6 +48,8 @@ class Days:
                         )
             except CheckViolation:
                 pass  # rows of that day lie in the partition for all others, and so do those that follow
+            except LockNotAvailable:
+                wanted.discard(day)  # asked for again
         self._seen |= wanted
 
 

@@ -1,4 +1,4 @@
-"""The history that ends by itself: a look at the database every minute, and a cut every hour."""
+"""The history that ends by itself: a look at the database every minute, partitions for tomorrow, a cut every hour."""
 
 import logging
 import time
@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from rebalance_monitor.streaming.core.columns import DAY_MS
+from rebalance_monitor.streaming.core.columns import DAY_MS, day_of
 from rebalance_monitor.streaming.supervision import Answerable, PartFailed, Supervised
 from .database import Connection, Database, DatabaseUnreachable
-from .days import there
+from .days import Days, there
 from .retention import Archive, Kept, Moved, Retention
 
 PART = "history"
@@ -70,6 +70,7 @@ class HistoryKeeper:
         now_s: Callable[[], float] = time.time,
     ) -> None:
         self._database, self._kept, self._shows = Database(dsn), kept, shows
+        self._days = Days()
         self._retention = Retention(self._database, kept, archive)
         self._clock_s, self._now_s = clock_s, now_s
         self._cut_at_s = clock_s() + FIRST_CUT_S
@@ -89,6 +90,8 @@ class HistoryKeeper:
             if self._clock_s() >= self._cut_at_s:
                 self._cut()
             with self._database.session() as connection:
+                today = day_of(int(self._now_s() * 1000))
+                self._days.ensure(connection, (today, today + 1), today * DAY_MS)
                 self._shows.history(health(connection, self._kept.max_bytes, self._now_s()))
         except (DatabaseUnreachable, Moved):
             pass  # the job itself says so; who waited too long for the tables tries again at the next look

@@ -243,8 +243,7 @@ def _unfinished(connection: Connection) -> list[int]:
 def _finish(connection: Connection, day: int) -> None:
     names = _names(day)
     with connection.transaction():
-        for statement in _SUMMARIES:
-            connection.execute(_ADD.format(select=statement.format(**names, day=day)).encode())
+        _summarise(connection, day, names["generations"])
         for table in BY_DAY:
             connection.execute(f"drop table {names[table]}".encode())
         connection.execute(
@@ -252,14 +251,27 @@ def _finish(connection: Connection, day: int) -> None:
         )
 
 
+def _summarise(connection: Connection, day: int, generations: str) -> None:
+    for statement in _SUMMARIES:
+        connection.execute(_ADD.format(select=statement.format(generations=generations, day=day)).encode())
+
+
 def _outdated(connection: Connection, before: int) -> None:
-    """Rows outside the days' partitions that nothing needs any more."""
+    """Rows outside the days' partitions that nothing needs any more. A day that never had partitions is counted now."""
     given: dict[str, Any] = {"before": before}
-    row = connection.execute(
-        "select exists (select from rebalance_monitor.generations_other where day < %s)", (before,)
-    ).fetchone()
-    if row is None or not row[0]:
+    days = connection.execute(
+        "select distinct day, exists (select from rebalance_monitor.cuts k where k.day = o.day)"
+        " from rebalance_monitor.generations_other o where day < %s order by 1",
+        (before,),
+    ).fetchall()
+    if not days:
         return
+    for day in (day for day, known in days if not known):
+        with connection.transaction():
+            _summarise(connection, day, f"(select * from rebalance_monitor.generations_other where day = {day}) as o")
+            connection.execute(
+                "insert into rebalance_monitor.cuts (day, reason, dropped_at) values (%s, %s, now())", (day, AGE)
+            )
     _all(lambda: connection.execute(_OUTDATED, given).rowcount)
     for statement in _ORPHANS:
         connection.execute(statement, given)

@@ -6,6 +6,7 @@ A group outside the scope is answered like one that does not exist.
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
@@ -16,7 +17,7 @@ from .attention import Attention, LastsMs, by_the_catalogue, incident_object, st
 from .openapi import document
 from .parameters import cursor, place
 from .reader import Reader, Unavailable
-from .rows import GapRow, GroupName, IncidentRow, ListPage
+from .rows import GapRow, GroupName, IncidentRow, ListPage, SummaryRow
 from .scope import EVERYTHING, Scope, TeamOf, visible
 from .upstream import StreamingJob
 
@@ -116,7 +117,14 @@ def generations(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str, int, int))
     where = _where(values, "cluster", "group", "grade")
     page = source.reader.generations(where, source.only(scope), values["limit"], after)
-    return _listed(page, lambda row: row.document)
+    cut_ms = source.reader.cut_before_ms()
+    return _listed(page, lambda row: row.document) | ({} if cut_ms is None else {"cut_before_ms": cut_ms})
+
+
+def summaries(source: PageSource, scope: Scope, values: Values) -> Object:
+    after = place(values.get("cursor"), (int, str, str, str, str))
+    where = _where(values, "cluster", "group", "kind")
+    return _listed(source.reader.summaries(where, source.only(scope), values["limit"], after), _summary)
 
 
 def generation(source: PageSource, scope: Scope, values: Values) -> Object:
@@ -191,6 +199,7 @@ ANSWERS: dict[str, Callable[[PageSource, Scope, Values], Object]] = {
     "incident_parts": incident_parts,
     "connectors_and_tasks": connectors_and_tasks,
     "gaps": gaps,
+    "summaries": summaries,
     "health": health,
     "openapi": openapi,
 }
@@ -198,6 +207,22 @@ ANSWERS: dict[str, Callable[[PageSource, Scope, Values], Object]] = {
 
 def _where(values: Values, *names: str) -> Values:
     return {name: values[name] for name in names if name in values}
+
+
+def _summary(row: SummaryRow) -> Object:
+    return {
+        "cluster": row.cluster,
+        "group": row.group,
+        "day": date_of(row.day),
+        "kind": row.kind,
+        "name": row.name,
+        "count": row.counted,
+    }
+
+
+def date_of(day: int) -> str:
+    """The date of a day that is counted from 1970 on."""
+    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
 
 
 def _gap(row: GapRow) -> Object:

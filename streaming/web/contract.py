@@ -28,7 +28,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """GET `path`. `answer` names a schema of `streaming.web.openapi`; `missing`: what a 404 says."""
+    """GET `path`. `answer` names a schema of `streaming.web.openapi`; `missing`: what a 404 says; `ends`: the list
+    says before when only summaries are left."""
 
     name: str
     summary: str
@@ -37,6 +38,7 @@ class Route:
     media: Literal["application/json", "text/event-stream"] = "application/json"
     missing: str = ""
     ending: str = ""
+    ends: bool = False
 
     @property
     def path(self) -> str:
@@ -93,6 +95,7 @@ ROUTES: tuple[Route, ...] = (
             ),
             *PAGING,
         ),
+        ends=True,
     ),
     Route(
         name="generation",
@@ -173,6 +176,22 @@ ROUTES: tuple[Route, ...] = (
                 name="state",
                 description="Open ones (nobody has acknowledged them), acknowledged ones, or all.",
                 schema={"type": "string", "enum": ["open", "acknowledged", "all"], "default": "open"},
+            ),
+            *PAGING,
+        ),
+    ),
+    Route(
+        name="summaries",
+        summary="What is left of days that were cut, and of incidents that are over: counts by group, the newest day"
+        " first.",
+        answer="daily_summary",
+        parameters=(
+            CLUSTER,
+            GROUP,
+            Parameter(
+                name="kind",
+                description="Only counts of this kind.",
+                schema={"type": "string", "enum": ["grade", "cause", "moved", "idle_s", "rule"]},
             ),
             *PAGING,
         ),

@@ -103,6 +103,20 @@ _OWN: dict[str, Schema] = {
         description="Offsets from `from_offset` to `to_offset`, which is not among them. Both are the same where it "
         "is not known how much was lost (a topic was made anew).",
     ),
+    "daily_summary": _object(
+        {
+            "cluster": _TEXT,
+            "group": _TEXT,
+            "day": {"type": "string", "format": "date", "description": "In UTC."},
+            "kind": {
+                "enum": ["grade", "cause", "moved", "idle_s", "rule"],
+                "description": "grade and cause: generations; moved: what workers, instances or members gained; idle_s:"
+                " seconds in which connectors and tasks stood still; rule: incidents.",
+            },
+            "name": {"type": "string", "description": "Which grade, cause, kind of interruption or rule."},
+            "count": _COUNT,
+        }
+    ),
     "health": _object(
         {
             "ready": {"type": "boolean"},
@@ -145,12 +159,19 @@ def document(version: str = "") -> dict[str, Any]:
 def answer_schema(route: Route) -> Schema:
     if not route.paged:
         return _ref(route.answer)
-    return _object(
+    listed = _object(
         {
             "items": {"type": "array", "items": _ref(route.answer)},
             "next": {"type": ["string", "null"], "description": "`cursor` of the next page; null on the last."},
         }
     )
+    if route.ends:
+        listed["properties"]["cut_before_ms"] = {
+            "type": "integer",
+            "description": "Of what was before this moment only summaries are left, but for the last generation of a"
+            " group. Not there while nothing was cut.",
+        }
+    return listed
 
 
 def _operation(route: Route) -> dict[str, Any]:

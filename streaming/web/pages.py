@@ -85,6 +85,10 @@ def _jobs_address(cluster: str, group: str) -> str:
     )
 
 
+def _summaries_address(cluster: str, group: str) -> str:
+    return f"{PREFIX}/summaries?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
+
+
 def _generation_address(cluster: str, source: dict[str, Any]) -> str:
     return f"{PREFIX}/generation?" + urlencode({"cluster": cluster, **source}, quote_via=quote)
 
@@ -130,6 +134,7 @@ def _environment() -> Environment:
         "link_page": _page_address,
         "link_generation": _generation_address,
         "link_jobs": _jobs_address,
+        "link_summaries": _summaries_address,
         "link_runbook": _runbook_address,
         "static": _static,
         "count": counted,
@@ -253,6 +258,7 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
         progress=source.reader.progress((cluster, group)),
         paged=after is not None,
         older=cursor(shown.next),
+        cut_before_ms=None if shown.next else source.reader.cut_before_ms(),
     )
 
 

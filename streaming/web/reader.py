@@ -11,8 +11,9 @@ from typing import Any, LiteralString, Protocol
 
 import psycopg
 
+from rebalance_monitor.streaming.core.columns import DAY_MS
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
-from .rows import Document, DocumentRow, GapRow, GenerationRow, GroupName, GroupRow, IncidentRow, ListPage
+from .rows import Document, DocumentRow, GapRow, GenerationRow, GroupName, GroupRow, IncidentRow, ListPage, SummaryRow
 
 WAIT_S = 3.0
 
@@ -239,6 +240,25 @@ class Reader:
             after,
         )
 
+    def cut_before_ms(self) -> int | None:
+        """Before when only summaries are left; None while nothing was cut."""
+        ((day,),) = self._rows("select max(day) from rebalance_monitor.cuts")
+        return None if day is None else (day + 1) * DAY_MS
+
+    def summaries(
+        self, where: dict[str, Any], only: Collection[GroupName] | None, limit: int, after: Sequence[Any] | None = None
+    ) -> ListPage:
+        """What is left of days, the newest first."""
+        return self._page(
+            'select cluster, "group", day, kind, name, count, day, cluster, "group", kind, name'
+            " from rebalance_monitor.daily_summaries",
+            {"day": "int4", "cluster": "text", '"group"': "text", "kind": "text", "name": "text"},
+            SummaryRow,
+            *_conditions(where, only),
+            limit,
+            after,
+        )
+
     def windows(self) -> list[Maintenance]:
         """Maintenance windows given on the command line, running or planned."""
         rows = self._rows(_WINDOWS)
@@ -309,7 +329,7 @@ def _conditions(where: dict[str, Any], only: Collection[GroupName] | None) -> tu
     """Column names come from this package alone, values never enter the text."""
     known: dict[str, LiteralString] = {
         "cluster": "cluster = %s", "group": '"group" = %s', "grade": "grade = %s", "agreement": "agreement = %s",
-        "topic": "topic = %s", "incident_id": "incident_id = %s",
+        "topic": "topic = %s", "incident_id": "incident_id = %s", "kind": "kind = %s",
     }  # fmt: skip
     conditions = [known[name] for name in where]
     values = list(where.values())

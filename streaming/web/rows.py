@@ -39,6 +39,17 @@ class GapRow(NamedTuple):
         return self.acknowledged_ms is not None
 
 
+class SummaryRow(NamedTuple):
+    """One count of a day that was cut; `day` in days since 1970, UTC."""
+
+    cluster: str
+    group: str
+    day: int
+    kind: str
+    name: str
+    counted: int
+
+
 class GroupRow(NamedTuple):
     """A group's latest generation, without its document. `version` changes with every write of that row;
     `status` is Stable, Empty, Dead, Unknown, of a KIP-848 or KIP-1071 group also Assigning or Reconciling, and of the

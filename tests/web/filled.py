@@ -102,6 +102,18 @@ def everything(store: PostgresStore, now_ms: int) -> None:
     capture(store, "captures/compatible-2.8.2", "delta")
     capture(store, "captures-groups/java-classic", "epsilon")
     put(store, *planted(now_ms))
+    summaries(store)
+
+
+def summaries(store: PostgresStore) -> None:
+    """What days that were cut have left."""
+    with store.database.session() as connection:
+        for number in range(8):
+            connection.execute(
+                "insert into rebalance_monitor.daily_summaries values ('alpha', 'zombies', %s, 'grade', 'match', 3),"
+                " ('alpha', 'zombies', %s, 'cause', 'none', 3)",
+                (20_000 + number, 20_000 + number),
+            )
 
 
 def planted(now_ms: int) -> Iterable[Result]:

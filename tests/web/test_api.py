@@ -60,7 +60,7 @@ def test_every_route_answers_as_the_description_says(page: httpx.Client, route: 
 def _every(operation: Any, known: dict[str, Any]) -> dict[str, Any]:
     """Every parameter at once, the cursor aside: it is of a list."""
     values = {**known, "q": "ZOMB", "limit": 1, "state": "all", "grade": "match", "agreement": "ok"}
-    values["incident_id"] = "of-nothing"
+    values |= {"incident_id": "of-nothing", "kind": "grade"}
     return {p["name"]: values[p["name"]] for p in operation["parameters"] if p["name"] != "cursor"}
 
 
@@ -74,6 +74,7 @@ def _every(operation: Any, known: dict[str, Any]) -> dict[str, Any]:
         ("incident_parts", {"cluster": "alpha"}),
         ("connectors_and_tasks", {}),
         ("gaps", {}),
+        ("summaries", {}),
         ("gaps", {"state": "all", "cluster": "gamma", "topic": "waits-status"}),
     ],
 )

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+import psycopg
 import pytest
 
 from rebalance_monitor.streaming.core.columns import DAY_MS
@@ -25,7 +26,7 @@ class World:
     """A store at a given time, and what it has."""
 
     def __init__(self, dsn: str) -> None:
-        self.store = PostgresStore(dsn, "c", now_ms=lambda: NOW_MS)
+        self.dsn, self.store = dsn, PostgresStore(dsn, "c", now_ms=lambda: NOW_MS)
         self.store.migrate()
         self.epoch = self.store.claim()
         self.next = 0
@@ -76,6 +77,23 @@ def test_a_day_has_partitions_of_its_own_and_a_day_that_cannot_be_has_none(world
         world.write(day)
     assert world.partitions() == [f"generations_{TODAY - 1}", f"generations_{TODAY}", "generations_other"]
     assert world.days() == [0, TODAY - 1, TODAY, TODAY + 400]
+
+
+def test_a_day_whose_partitions_cannot_be_made_now_is_stored_all_the_same_and_ends(world: World) -> None:
+    with psycopg.connect(world.dsn) as reader:  # a query that takes long
+        reader.execute("select from rebalance_monitor.generations")
+        world.write(TODAY - 40)
+    assert world.partitions() == ["generations_other"]
+    world.write(TODAY - 40)
+    world.write(TODAY)
+    assert f"generations_{TODAY - 40}" not in world.partitions()
+    world.cut()
+    world.cut()
+    assert world.days() == [TODAY]
+    assert world.rows("select kind, count from rebalance_monitor.daily_summaries order by 1") == [
+        ("cause", 2), ("grade", 2)
+    ]  # fmt: skip
+    assert world.rows("select day from rebalance_monitor.cuts") == [(TODAY - 40,)]
 
 
 def test_what_is_older_goes_with_its_members_and_bytes_and_leaves_counts(world: World) -> None:

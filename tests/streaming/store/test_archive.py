@@ -1,0 +1,72 @@
+"""A day's file has what the table had, for each cluster, and a repetition replaces it."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from rebalance_monitor.streaming.core import tables
+from rebalance_monitor.streaming.store.archive import NotWritten, ParquetArchive
+from rebalance_monitor.streaming.store.postgres import PostgresStore
+from tests.streaming.builders import PARTITION, commit, generation
+from tests.streaming.store.test_retention import TODAY, World, world
+
+__all__ = ["world"]
+pytestmark = pytest.mark.postgres
+OLD = TODAY - 40
+DATE = "2024-08-25"
+
+
+def stored(world: World, cluster: str) -> list[dict[str, Any]]:
+    """The rows of the day, as the archive has to have them."""
+    names = [column.name for column in tables.GENERATIONS.columns]
+    picked = ", ".join(
+        f'"{column.name}"::text' if column.plain_type == "jsonb" else f'"{column.name}"'
+        for column in tables.GENERATIONS.columns
+    )
+    rows = world.rows(
+        f"select {picked} from rebalance_monitor.generations where day = {OLD} and cluster = '{cluster}'"
+        ' order by "offset"'
+    )
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def file_of(folder: Path, cluster: str) -> Path:
+    return folder / cluster / f"{DATE}.parquet"
+
+
+def test_the_files_have_every_row_of_each_cluster(world: World, tmp_path: Path, dsn: str) -> None:
+    world.write(OLD)
+    world.write(OLD)
+    other = PostgresStore(dsn, "d", now_ms=world.store._now_ms)
+    epoch = other.claim()
+    there = generation(3, cluster="d", group="h", at_ms=OLD * 86_400_000)
+    other.commit(commit(epoch, 0, 10, there, key=PARTITION._replace(cluster_id="k2", topic_id="id-2")))
+    other.close()
+    wanted = {name: stored(world, name) for name in ("c", "d")}
+    world.write(TODAY)
+    assert world.cut(archive=ParquetArchive(str(tmp_path))).cut == (OLD,)
+    for name, rows in wanted.items():
+        assert rows
+        assert pq.read_table(file_of(tmp_path, name)).to_pylist() == rows
+    assert sorted(path.name for path in tmp_path.rglob("*.*")) == [f"{DATE}.parquet"] * 2
+
+
+def test_a_second_attempt_replaces_the_first_one(world: World, tmp_path: Path) -> None:
+    world.write(OLD)
+    file_of(tmp_path, "c").parent.mkdir()
+    file_of(tmp_path, "c").write_text("half of a file")
+    with world.store.database.session() as connection:
+        assert ParquetArchive(f"file://{tmp_path}")(connection, OLD) == 1
+    assert pq.read_metadata(file_of(tmp_path, "c")).num_rows == 1
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence(world: World, tmp_path: Path) -> None:
+    world.write(OLD)
+    world.write(TODAY)
+    (tmp_path / "taken").write_text("a file, no folder")
+    failed = world.cut(archive=ParquetArchive(str(tmp_path / "taken"))).failed
+    assert isinstance(failed, NotWritten)
+    assert str(failed).startswith(f"storage.archive {tmp_path}/taken cannot be written (")
+    assert world.days() == [OLD, TODAY]
