@@ -30,7 +30,7 @@ JUDGED_BY = Column("judged_by", "text", WRITER, "Version of the monitor.")
 HISTORIC = Column("historic", "bool", lambda result: result.historic, "From records before the monitor's start.")
 
 GENERATIONS = PublishedTable(
-    "generations", "Each generation with its verdict, one row per record.", Generation, 5,
+    "generations", "Each generation with its verdict, one row per record (a view).", Generation, 5,
     (
         CLUSTER, TOPIC_ID, PARTITION, OFFSET,
         Column("day", "int4", lambda generation: day_of(generation.at_ms), DAY_SAYS),
@@ -60,7 +60,7 @@ GENERATIONS = PublishedTable(
     ),
 )  # fmt: skip
 MEMBERS = PublishedTable(
-    "members", "The members of each generation.", MemberResult, 6,
+    "members", "The members of each generation (a view).", MemberResult, 6,
     (
         Column("cluster", "text", WRITER, CLUSTER.says), TOPIC_ID,
         Column("partition", "int4", WRITER, PARTITION.says),

@@ -19,7 +19,6 @@ from pyarrow.fs import FileSystem, FileType
 from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.core.columns import DAY_MS
 from .database import Connection
-from .days import partition
 
 AT_ONCE = 5_000
 """Rows in a row group: what is in memory at once."""
@@ -85,10 +84,12 @@ def _rows(connection: Connection, day: int) -> Iterator[Sequence[Any]]:
     columns = ", ".join(
         f'"{column.name}"::text' if column.plain_type == "jsonb" else f'"{column.name}"' for column in COLUMNS
     )
-    table = f"rebalance_monitor.{partition('generations', day)}"
     with connection.cursor("archived") as cursor:
         cursor.itersize = AT_ONCE
-        cursor.execute(f'select {columns} from {table} order by cluster, topic_id, partition, "offset"'.encode())
+        cursor.execute(
+            f"select {columns} from rebalance_monitor.generations where day = {day}"
+            ' order by cluster, topic_id, partition, "offset"'.encode()
+        )
         yield from cursor
 
 

@@ -36,7 +36,7 @@ class Contents:
     """Rows for each table, in the order of its columns."""
 
     generations: list[TableRow] = field(default_factory=list)
-    members: list[TableRow] = field(default_factory=list)
+    contents: dict[tuple[str, int], str] = field(default_factory=dict)
     incidents: list[TableRow] = field(default_factory=list)
     parts: list[TableRow] = field(default_factory=list)
     part_ends: dict[TableRow, TableRow] = field(default_factory=dict)  # by the part's key: a batch may bring 100,000
@@ -58,8 +58,10 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
         match result:
             case Generation(cluster=cluster, source=at):
                 given["topic_id"] = topic_id(cluster, at.topic, at.partition, at.offset)
-                rows.generations.append(row(tables.GENERATIONS, result, shown, **given))
-                rows.members.extend(_members(result, shown, given["topic_id"]))
+                digest, content, given["document"] = _parted(shown)
+                rows.contents[digest, day_of(result.at_ms)] = content
+                made = row(tables.GENERATIONS, result, shown, **given)
+                rows.generations.append((*made, digest, json_text(_bytes_of(result))))
             case Aftermath(cluster=cluster, source=at):
                 place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
                 rows.aftermaths.append((*place, json_text(shown)))
@@ -85,14 +87,17 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
     return rows
 
 
-def _members(generation: Generation, shown: Object, topic_id: str) -> Iterator[TableRow]:
-    at = generation.source
-    place = {
-        "cluster": generation.cluster, "topic_id": topic_id, "partition": at.partition, "offset": at.offset,
-        "day": day_of(generation.at_ms),
-    }  # fmt: skip
-    for ordinal, (member, of) in enumerate(zip(generation.members, shown["members"], strict=True)):
-        yield row(tables.MEMBERS, member, of, ordinal=ordinal, **place)
+def _bytes_of(generation: Generation) -> list[tuple[str | None, str | None]]:
+    """The names of what each member sent: subscription and assignment."""
+    return [(one.subscription_hash or None, one.assignment_hash or None) for one in generation.members]
+
+
+def _parted(shown: Object) -> tuple[str, str, Object]:
+    """What generations repeat, with its name: members and what they should have. And the rest of the document."""
+    verdict = dict(shown["verdict"])
+    content = json_text({"members": shown["members"], "expected": verdict.pop("expected")})
+    rest = {**{key: value for key, value in shown.items() if key != "members"}, "verdict": verdict}
+    return hashlib.sha256(content.encode()).hexdigest()[:32], content, rest
 
 
 def days_of(results: Iterable[Result]) -> set[int]:
@@ -100,19 +105,19 @@ def days_of(results: Iterable[Result]) -> set[int]:
     return {day_of(one.at_ms) for one in results if isinstance(one, Generation)}
 
 
-def blob_rows(rows: Contents, blobs: Mapping[str, bytes], now_ms: int) -> Iterator[TableRow]:
+def blob_rows(results: Iterable[Result], blobs: Mapping[str, bytes], now_ms: int) -> Iterator[TableRow]:
     """Each content once for each day of which a member has it; one whose generation is not written yet, today."""
-    unused = set(blobs)
-    for digest, day in {(one[place], one[_DAY]) for one in rows.members for place in _HASHES}:
-        if digest in blobs:
-            unused.discard(digest)
-            yield digest, day, blobs[digest]
-    today = day_of(now_ms)
-    yield from ((digest, today, blobs[digest]) for digest in unused)
-
-
-_COLUMNS = [column.name for column in tables.MEMBERS.written]
-_DAY, _HASHES = _COLUMNS.index("day"), [_COLUMNS.index(name) for name in ("subscription_hash", "assignment_hash")]
+    used = {
+        (digest, day_of(one.at_ms))
+        for one in results
+        if isinstance(one, Generation)
+        for named in _bytes_of(one)
+        for digest in named
+        if digest is not None
+    }
+    yield from ((digest, day, blobs[digest]) for digest, day in used if digest in blobs)
+    today, written = day_of(now_ms), {digest for digest, _ in used}
+    yield from ((digest, today, blob) for digest, blob in blobs.items() if digest not in written)
 
 
 def _part(rows: Contents, part: Part, shown: Object, given: Mapping[str, Any]) -> None:

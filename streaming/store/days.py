@@ -14,7 +14,7 @@ from psycopg.errors import CheckViolation, LockNotAvailable
 from rebalance_monitor.streaming.core.columns import day_of
 from .database import Connection
 
-BY_DAY = ("generations", "members", "assignments")
+BY_DAY = ("stored_generations", "stored_contents", "assignments")
 OTHER = "other"
 WAITS = "2s"
 """How long for the tables, which whoever reads them holds as well."""
@@ -61,8 +61,9 @@ def partition(table: str, day: int | str) -> str:
 def there(connection: Connection) -> set[int]:
     """Days that have partitions."""
     rows = connection.execute(
-        "select substring(child.relname from '^generations_([0-9]+)$')::int from pg_inherits"
+        "select substring(child.relname from '^stored_generations_([0-9]+)$')::int from pg_inherits"
         " join pg_class child on child.oid = inhrelid"
-        " where inhparent = 'rebalance_monitor.generations'::regclass and child.relname ~ '^generations_[0-9]+$'"
+        " where inhparent = 'rebalance_monitor.stored_generations'::regclass"
+        " and child.relname ~ '^stored_generations_[0-9]+$'"
     ).fetchall()
     return {int(day) for (day,) in rows}

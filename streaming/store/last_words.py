@@ -8,7 +8,7 @@ from psycopg import Connection
 from .tables import CHUNK
 
 _COMPLETE = """
-update rebalance_monitor.generations as old set document = old.document || given.patch
+update rebalance_monitor.stored_generations as old set document = old.document || given.patch
 from unnest(%b::text[], %b::text[], %s::int4[], %s::int8[], %b::jsonb[])
     as given (cluster, topic_id, partition, "offset", patch)
 where (old.cluster, old.topic_id, old.partition, old."offset")

@@ -14,7 +14,7 @@ from .text import restored
 _LOADS = """
 with latest as (
     select distinct on (cluster, "group") cluster, topic_id, partition, "offset", day, "group"
-    from rebalance_monitor.generations where cluster = %s and protocol_type = 'connect'
+    from rebalance_monitor.stored_generations where cluster = %s and protocol_type = 'connect'
     order by cluster, "group", incarnation desc, "offset" desc
 )
 select cluster, "group", worker, assigned, revoked, owned
@@ -25,11 +25,11 @@ where worker is not null and assigned ? 'connectors'
 _STREAMS = """
 with latest as (
     select distinct on (cluster, "group") cluster, topic_id, partition, "offset", day, "group"
-    from rebalance_monitor.generations where cluster = %s
+    from rebalance_monitor.stored_generations where cluster = %s
     order by cluster, "group", incarnation desc, "offset" desc
 )
 select cluster, "group", document
-from latest natural join rebalance_monitor.generations
+from latest natural join rebalance_monitor.stored_generations
 where document ? 'streams'
 """
 
@@ -90,7 +90,7 @@ class StoredPast:
                 'select distinct on (cluster, "group") incarnation, "offset", cluster, "group", generation,'
                 " member_count, at_ms, case when pending_until_ms is null then unassigned_count end, delay_ms,"
                 " protocol_type = 'connect'"
-                " from rebalance_monitor.generations where cluster = %s"
+                " from rebalance_monitor.stored_generations where cluster = %s"
                 ' order by cluster, "group", incarnation desc, "offset" desc',
                 (self.cluster,),
             ).fetchall()

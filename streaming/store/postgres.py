@@ -265,10 +265,10 @@ class PostgresStore(StoredPast):
                         for position, record in one.waiting.items()
                     ],
                 )
-                writing.table(tables.GENERATIONS, rows.generations)
-                writing.table(tables.MEMBERS, rows.members)
+                writing.table(tables.STORED_GENERATIONS, rows.generations)
                 # In order: other bundles may write the same ones, and neither must wait for the other.
-                writing.table(tables.ASSIGNMENTS, sorted(blob_rows(rows, commit.blobs, self._now_ms())))
+                writing.table(tables.STORED_CONTENTS, sorted((*key, text) for key, text in rows.contents.items()))
+                writing.table(tables.ASSIGNMENTS, sorted(blob_rows(commit.results, commit.blobs, self._now_ms())))
                 writing.table(tables.GAPS, rows.gaps)
                 writing.rows("generations", 4, rows.aftermaths, partial(last_words.complete, connection))
                 writing.table(tables.CONNECTORS_AND_TASKS, rows.connectors_and_tasks)

@@ -58,23 +58,25 @@ where c.relnamespace = 'rebalance_monitor'::regnamespace and c.relkind = 'r'
 _STILL_NEEDED = """
 insert into still_needed
 select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.states s cross join lateral (
-    select * from rebalance_monitor.generations g where g.cluster = s.cluster and g."group" = s."group"
+    select * from rebalance_monitor.stored_generations g where g.cluster = s.cluster and g."group" = s."group"
     order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
 ) g where g.day = %(day)s and not exists (
     select from rebalance_monitor.groups t
     where t.cluster = s.cluster and t."group" = s."group" and t.state = 'Dead')
 union
 select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.incidents i
-join rebalance_monitor.generations g on g.cluster = i.cluster and g."group" = i."group"
+join rebalance_monitor.stored_generations g on g.cluster = i.cluster and g."group" = i."group"
     and g.generation = i.opened_generation and g.day = %(day)s
 where i.resolved_at_ms is null
 """
 _PLACE = 'cluster, topic_id, partition, "offset"'
 _MOVE = (
-    f"insert into rebalance_monitor.generations select * from {{generations}} where ({_PLACE}) in (table still_needed)",
-    f"insert into rebalance_monitor.members select * from {{members}} where ({_PLACE}) in (table still_needed)",
+    "insert into rebalance_monitor.stored_generations select * from {stored_generations}"
+    f" where ({_PLACE}) in (table still_needed)",
+    "insert into rebalance_monitor.stored_contents select * from {stored_contents} where hash in (select content"
+    " from rebalance_monitor.stored_generations_other where day = {day})",
     "insert into rebalance_monitor.assignments select * from {assignments} where hash in (select unnest(array["
-    "subscription_hash, assignment_hash]) from rebalance_monitor.members_other where day = {day})",
+    "subscription_hash, assignment_hash]) from rebalance_monitor.members where day = {day})",
 )
 _NOTE = "insert into rebalance_monitor.cuts (day, reason) values (%s, %s) on conflict (day) do nothing"
 _ADD = """
@@ -95,26 +97,24 @@ _SUMMARIES = (
 )
 # Of what was kept longer than its day: no longer the last one, and nothing open began with it.
 _OUTDATED = f"""
-delete from rebalance_monitor.generations_other o where o.day < %(before)s and ({_PLACE}) in (
-    select {_PLACE} from rebalance_monitor.generations_other where day < %(before)s
+delete from rebalance_monitor.stored_generations_other o where o.day < %(before)s and ({_PLACE}) in (
+    select {_PLACE} from rebalance_monitor.stored_generations_other where day < %(before)s
     except select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.states s cross join lateral (
-        select * from rebalance_monitor.generations g where g.cluster = s.cluster and g."group" = s."group"
+        select * from rebalance_monitor.stored_generations g where g.cluster = s.cluster and g."group" = s."group"
         order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
     ) g where not exists (select from rebalance_monitor.groups t
         where t.cluster = s.cluster and t."group" = s."group" and t.state = 'Dead')
     except select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.incidents i
-    join rebalance_monitor.generations_other g on g.cluster = i.cluster and g."group" = i."group"
+    join rebalance_monitor.stored_generations_other g on g.cluster = i.cluster and g."group" = i."group"
         and g.generation = i.opened_generation
     where i.resolved_at_ms is null
     limit {AT_ONCE})
 """
 _ORPHANS = (
-    "delete from rebalance_monitor.members_other m where m.day < %(before)s and not exists (select from"
-    ' rebalance_monitor.generations_other g where (g.cluster, g.topic_id, g.partition, g."offset")'
-    ' = (m.cluster, m.topic_id, m.partition, m."offset"))',
+    "delete from rebalance_monitor.stored_contents_other c where c.day < %(before)s and not exists (select from"
+    " rebalance_monitor.stored_generations_other g where g.content = c.hash and g.day = c.day)",
     "delete from rebalance_monitor.assignments_other a where a.day < %(before)s and not exists (select from"
-    " rebalance_monitor.members_other m where m.day < %(before)s"
-    " and a.hash in (m.subscription_hash, m.assignment_hash))",
+    " rebalance_monitor.members m where m.day = a.day and a.hash in (m.subscription_hash, m.assignment_hash))",
 )
 _INCIDENTS = f"""
 with gone as (
@@ -207,8 +207,8 @@ def _detach(connection: Connection, day: int, reason: str, archived: int | None)
     with connection.transaction():
         connection.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
         connection.execute(
-            f"create temporary table still_needed on commit drop as select {_PLACE} from rebalance_monitor.generations"
-            " with no data".encode()
+            f"create temporary table still_needed on commit drop as select {_PLACE}"
+            " from rebalance_monitor.stored_generations with no data".encode()
         )
         connection.execute(_STILL_NEEDED, {"day": day})
         # Whoever writes takes them in this order as well.
@@ -216,7 +216,7 @@ def _detach(connection: Connection, day: int, reason: str, archived: int | None)
         every = ", ".join(f"rebalance_monitor.{table}" for table in BY_DAY)
         connection.execute(f"lock table {every} in access exclusive mode".encode())
         if archived is not None:
-            row = connection.execute(f"select count(*) from {names['generations']}".encode()).fetchone()
+            row = connection.execute(f"select count(*) from {names['stored_generations']}".encode()).fetchone()
             if row is not None and row[0] != archived:
                 raise Moved(day)
         for table in BY_DAY:
@@ -233,9 +233,9 @@ class Moved(Exception):
 def _unfinished(connection: Connection) -> list[int]:
     """Days that were detached and are not dropped yet."""
     rows = connection.execute(
-        "select substring(relname from '^generations_([0-9]+)$')::int from pg_class"
+        "select substring(relname from '^stored_generations_([0-9]+)$')::int from pg_class"
         " where relnamespace = 'rebalance_monitor'::regnamespace and relkind = 'r' and not relispartition"
-        " and relname ~ '^generations_[0-9]+$' order by 1"
+        " and relname ~ '^stored_generations_[0-9]+$' order by 1"
     ).fetchall()
     return [int(day) for (day,) in rows]
 
@@ -243,7 +243,7 @@ def _unfinished(connection: Connection) -> list[int]:
 def _finish(connection: Connection, day: int) -> None:
     names = _names(day)
     with connection.transaction():
-        _summarise(connection, day, names["generations"])
+        _summarise(connection, day, names["stored_generations"])
         for table in BY_DAY:
             connection.execute(f"drop table {names[table]}".encode())
         connection.execute(
@@ -261,14 +261,16 @@ def _outdated(connection: Connection, before: int) -> None:
     given: dict[str, Any] = {"before": before}
     days = connection.execute(
         "select distinct day, exists (select from rebalance_monitor.cuts k where k.day = o.day)"
-        " from rebalance_monitor.generations_other o where day < %s order by 1",
+        " from rebalance_monitor.stored_generations_other o where day < %s order by 1",
         (before,),
     ).fetchall()
     if not days:
         return
     for day in (day for day, known in days if not known):
         with connection.transaction():
-            _summarise(connection, day, f"(select * from rebalance_monitor.generations_other where day = {day}) as o")
+            _summarise(
+                connection, day, f"(select * from rebalance_monitor.stored_generations_other where day = {day}) as o"
+            )
             connection.execute(
                 "insert into rebalance_monitor.cuts (day, reason, dropped_at) values (%s, %s, now())", (day, AGE)
             )

@@ -93,11 +93,18 @@ STATES = Table(
     on_conflict="update where old.revision = excluded.revision - 1",
 )  # fmt: skip
 # A pending verdict gives way to its final one, a final verdict never to a pending one.
-GENERATIONS = Table.of(
-    tables.GENERATIONS,
-    f"{NEW_DOCUMENT} and (excluded.pending_until_ms is null or old.pending_until_ms is not null)",
+STORED_GENERATIONS = Table(
+    "stored_generations",
+    (
+        *((column.name, column.plain_type) for column in tables.GENERATIONS.columns),
+        ("content", "text"),
+        ("bytes", "jsonb"),
+    ),
+    tables.GENERATIONS.key,
+    "update where (old.document, old.content) is distinct from (excluded.document, excluded.content)"
+    " and (excluded.pending_until_ms is null or old.pending_until_ms is not null)",
 )
-MEMBERS = Table.of(tables.MEMBERS)
+STORED_CONTENTS = Table("stored_contents", (("hash", "text"), ("day", "int4"), ("content", "jsonb")), key=2)
 ASSIGNMENTS = Table.of(tables.ASSIGNMENTS)
 INCIDENTS = Table.of(tables.INCIDENTS, NEW_DOCUMENT)
 INCIDENT_PARTS = Table.of(tables.INCIDENT_PARTS, NEW_DOCUMENT)

@@ -43,7 +43,8 @@ class TopicIds:
             return
         found = self._connection.execute(
             'select distinct on (cluster, topic, partition, "offset") cluster, topic, partition, "offset", topic_id'
-            " from rebalance_monitor.generations natural join unnest(%s::text[], %s::text[], %s::int4[], %s::int8[])"
+            " from rebalance_monitor.stored_generations"
+            " natural join unnest(%s::text[], %s::text[], %s::int4[], %s::int8[])"
             ' as wanted (cluster, topic, partition, "offset") order by 1, 2, 3, 4, batch_id desc',
             [list(column) for column in zip(*places, strict=True)],
         )

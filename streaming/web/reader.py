@@ -27,7 +27,7 @@ select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(
     ) else coalesce(g.unassigned_count, 0) end,
     g.delay_ms, g.grade, g.at_ms, concat_ws(' ', g.version, t.state), coalesce(t.state, '')
 from rebalance_monitor.states s left join lateral (
-    select *, xmin::text as version from rebalance_monitor.generations g
+    select *, xmin::text as version from rebalance_monitor.stored_generations g
     where g.cluster = s.cluster and g."group" = s."group"
     order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
 ) g on true

@@ -5,6 +5,7 @@ from typing import Any
 
 S = "rebalance_monitor"
 FIRST = "cluster = 'c' and \"offset\" = 5"
+_CONTENT = f"(select content, day from {S}.stored_generations where {FIRST})"
 PENDING = "cluster = 'c' and \"offset\" = 8"
 _PATHS = {
     "grade": "{verdict,grade}", "reason": "{verdict,reason}", "pending_until_ms": "{verdict,pending_until_ms}",
@@ -46,22 +47,24 @@ def generation(offset: int, number: int) -> str:
     given = {"offset": offset, "generation": number}
     document = _patched("g.document", given)
     changed = (
-        f"jsonb_build_object('offset', {offset}, 'generation', {number}, 'member_count', 0, 'document', {document})"
+        f"jsonb_build_object('offset', {offset}, 'generation', {number}, 'member_count', 0, 'document', {document},"
+        " 'content', 'nobody', 'bytes', '[]'::jsonb)"
     )
-    copied = f"select (jsonb_populate_record(g, {changed})).* from {S}.generations g where {FIRST}"
-    return f"insert into {S}.generations {copied}"
+    copied = f"select (jsonb_populate_record(g, {changed})).* from {S}.stored_generations g where {FIRST}"
+    empty = '{"members": [], "expected": null}'
+    nobody = f"select 'nobody', day, '{empty}' from {S}.stored_generations where {FIRST}"
+    return (
+        f"with content as (insert into {S}.stored_contents {nobody} on conflict do nothing)"
+        f" insert into {S}.stored_generations {copied}"
+    )
 
 
 def member(ordinal: int, **columns: Any) -> list[str]:
-    """Changes a member, and what the generation's document says of it."""
-    changes = ", ".join(f"{column} = {_literal(value)}" for column, value in columns.items())
-    document = "document"
+    """Changes what a member of the generation has."""
+    content = "content"
     for column, value in columns.items():
-        document = f"jsonb_set({document}, '{{members,{ordinal},{column}}}', '{json.dumps(value)}')"
-    return [
-        only("members", f"{FIRST} and ordinal = {ordinal}", changes),
-        only("generations", FIRST, f"document = {document}"),
-    ]
+        content = f"jsonb_set({content}, '{{members,{ordinal},{column}}}', '{json.dumps(value)}')"
+    return [only("stored_contents", f"(hash, day) in {_CONTENT}", f"content = {content}")]
 
 
 def one_of(agreement: str) -> str:
@@ -95,29 +98,24 @@ CORRUPTIONS: dict[str, list[str]] = {
     "generation_was_read": [generation(100_000, 9)],
     "generation_not_in_gap": [generation(12, 9)],
     "generation_never_falls": [generation(50, 3)],
-    "generation_members_stored": [only("generations", FIRST, "member_count = 5")],
-    "generation_document_fits": [only("generations", FIRST, "leader = 'another'")],
-    "generation_grade_known": [both("generations", FIRST, grade="good", reason="so")],
-    "generation_says_why": [both("generations", FIRST, grade="unexplained")],
-    "pending_is_not_judged": [both("generations", PENDING, grade="match")],
+    "generation_members_stored": [only("stored_generations", FIRST, "member_count = 5")],
+    "generation_document_fits": [only("stored_generations", FIRST, "leader = 'another'")],
+    "generation_grade_known": [both("stored_generations", FIRST, grade="good", reason="so")],
+    "generation_says_why": [both("stored_generations", FIRST, grade="unexplained")],
+    "pending_is_not_judged": [both("stored_generations", PENDING, grade="match")],
     "pending_has_timer": [only("states", "cluster = 'c'", "due_ms = null")],
     "pending_ends": [
-        both("generations", PENDING, pending_until_ms=1_000),
+        both("stored_generations", PENDING, pending_until_ms=1_000),
         only("states", "cluster = 'c'", "due_ms = 500"),
     ],
     "one_holder_or_incident": member(1, assigned={"connectors": ["a"], "tasks": []}),
     "one_report_or_incident": [*member(0, owned=TASK), *member(1, owned=TASK, revoked=TASK)],
-    "member_has_generation": [
-        f"insert into {S}.members select (jsonb_populate_record(m, '{{\"offset\": 99}}')).* from {S}.members m"
-        f" where {FIRST} and ordinal = 0"
-    ],
-    "member_fits_document": [only("members", f"{FIRST} and ordinal = 0", "client_id = 'another'")],
-    "member_bytes_stored": [only("members", f"{FIRST} and ordinal = 0", "subscription_hash = 'nothing'")],
+    "member_bytes_stored": [only("stored_generations", FIRST, "bytes = jsonb_set(bytes, '{0}', '[\"none\", null]')")],
     "member_once": member(1, member_id="connect-1"),
     "bytes_fit_hash": [only("assignments", f"hash = (select min(hash) from {S}.assignments)", "blob = 'x'")],
     "burst_spans": [
         only(
-            "generations", FIRST,
+            "stored_generations", FIRST,
             """document = document || '{"burst": {"kind": "storm", "first_generation": 9, "last_generation": 7,
             "first_at_ms": 1, "last_at_ms": 2, "count": 1}}'""",
         )

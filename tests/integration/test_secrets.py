@@ -93,7 +93,7 @@ def tables(dsn: str) -> Iterator[tuple[str, str]]:
             "select schemaname, tablename from pg_tables where schemaname not in ('pg_catalog', 'information_schema')"
         ).fetchall()
         for schema, table in names:
-            query = sql.SQL("copy {} to stdout").format(sql.Identifier(schema, table))
+            query = sql.SQL("copy (select * from {}) to stdout").format(sql.Identifier(schema, table))
             with database.cursor() as cursor, cursor.copy(query) as copied:
                 yield f"table {schema}.{table}", b"".join(map(bytes, copied)).decode("utf-8", "replace")
 

@@ -159,7 +159,7 @@ def test_the_page_cannot_write(full: Filled, page: httpx.Client) -> None:
 
     with psycopg.connect(make_conninfo(full.dsn, options=READ_ONLY), autocommit=True) as connection:
         with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
-            connection.execute("delete from rebalance_monitor.generations")
+            connection.execute("delete from rebalance_monitor.stored_generations")
         assert connection.execute("show statement_timeout").fetchone() == ("10s",)
 
 

@@ -72,7 +72,7 @@ create index kept_states_time on rebalance_monitor.kept_states (kept_at);
 
 -- What happened is kept by days: each day has a partition of its own of these three tables, which is dropped as a whole
 -- (store/days.py). What is of no such day, or kept longer, lies in the partitions named `…_other`.
-create table rebalance_monitor.generations (
+create table rebalance_monitor.stored_generations (
     cluster text not null,
     topic_id text not null,
     topic text not null,
@@ -100,11 +100,49 @@ create table rebalance_monitor.generations (
     document jsonb not null,
     batch_id bigint not null,
     judged_by text not null default '',
+    content text not null,
+    bytes jsonb not null,
     primary key (cluster, topic_id, partition, "offset", day)
 ) partition by range (day);
-create table rebalance_monitor.generations_other partition of rebalance_monitor.generations default;
-create index generations_group on rebalance_monitor.generations (cluster, "group", incarnation, generation);
-create index generations_time on rebalance_monitor.generations (at_ms);
+create table rebalance_monitor.stored_generations_other partition of rebalance_monitor.stored_generations default;
+create index generations_group on rebalance_monitor.stored_generations (cluster, "group", incarnation, generation);
+create index generations_time on rebalance_monitor.stored_generations (at_ms);
+
+-- Members of generations and what they should have had: each content once a day, for most rebalances change nothing of
+-- it. The bytes that members sent change nearly always (they hold the generation), so their names stand with the row.
+create table rebalance_monitor.stored_contents (
+    hash text not null,
+    day integer not null,
+    content jsonb not null,
+    primary key (hash, day)
+) partition by range (day);
+create table rebalance_monitor.stored_contents_other partition of rebalance_monitor.stored_contents default;
+
+create view rebalance_monitor.generations as
+select g.cluster, g.topic_id, g.partition, g."offset", g.day, g.topic, g."group", g.incarnation, g.lifecycle,
+    g.protocol_type, g.protocol, g.generation, g.leader, g.at_ms, g.state_ms, g.member_count, g.unassigned_count,
+    g.delay_ms, g.grade, g.assignor, g.era, g.reason, g.pending_until_ms, g.historic,
+    coalesce(
+        jsonb_set(
+            g.document || jsonb_build_object('members', c.content -> 'members'),
+            '{verdict,expected}', c.content -> 'expected'
+        ),
+        g.document
+    ) as document,
+    g.judged_by, g.batch_id
+from rebalance_monitor.stored_generations g
+left join rebalance_monitor.stored_contents c on c.hash = g.content and c.day = g.day;
+
+create view rebalance_monitor.members as
+select g.cluster, g.topic_id, g.partition, g."offset", (m.number - 1)::integer as ordinal, g.day,
+    m.told ->> 'member_id' as member_id, m.told ->> 'client_id' as client_id, m.told ->> 'client_host' as client_host,
+    m.told ->> 'instance_id' as instance_id, m.told ->> 'worker' as worker,
+    nullif(m.told -> 'assigned', 'null') as assigned, nullif(m.told -> 'revoked', 'null') as revoked,
+    nullif(m.told -> 'owned', 'null') as owned, b.named ->> 0 as subscription_hash, b.named ->> 1 as assignment_hash
+from rebalance_monitor.stored_generations g
+join rebalance_monitor.stored_contents c on c.hash = g.content and c.day = g.day
+cross join lateral jsonb_array_elements(c.content -> 'members') with ordinality as m (told, number)
+cross join lateral (select g.bytes -> (m.number - 1)::integer) as b (named);
 
 create view rebalance_monitor.bursts as
 select distinct on (cluster, "group", incarnation, first_generation)
@@ -115,31 +153,10 @@ select distinct on (cluster, "group", incarnation, first_generation)
     (document -> 'burst' ->> 'count')::integer as count
 from (
     select *, (document -> 'burst' ->> 'first_generation')::integer as first_generation
-    from rebalance_monitor.generations
+    from rebalance_monitor.stored_generations
     where jsonb_typeof(document -> 'burst') = 'object'
 ) as told
 order by cluster, "group", incarnation, first_generation, last_generation desc;
-
-create table rebalance_monitor.members (
-    cluster text not null,
-    topic_id text not null,
-    partition integer not null,
-    "offset" bigint not null,
-    ordinal integer not null,
-    day integer not null,
-    member_id text not null,
-    client_id text not null,
-    client_host text not null,
-    instance_id text,
-    worker text,
-    assigned jsonb,
-    revoked jsonb,
-    owned jsonb,
-    subscription_hash text,
-    assignment_hash text,
-    primary key (cluster, topic_id, partition, "offset", ordinal, day)
-) partition by range (day);
-create table rebalance_monitor.members_other partition of rebalance_monitor.members default;
 
 create table rebalance_monitor.assignments (
     hash text not null,

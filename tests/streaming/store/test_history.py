@@ -8,7 +8,7 @@ import pytest
 from rebalance_monitor.streaming.store.history import CUT_EVERY_S, FIRST_CUT_S, Health, HistoryKeeper
 from rebalance_monitor.streaming.supervision import PartFailed
 from tests.streaming.builders import incident
-from tests.streaming.store.test_retention import KEPT, NOW_MS, TODAY, World, world
+from tests.streaming.store.test_retention import KEPT, NOW_MS, TODAY, World, named, world
 
 __all__ = ["world"]
 pytestmark = pytest.mark.postgres
@@ -58,7 +58,14 @@ def test_what_it_tells_of_the_database(world: World) -> None:
     world.write(TODAY)
     keeper(world, shown).look()
     (health,) = shown.seen
-    assert {"generations", "members", "assignments", "incidents", "outbox", "states"} <= health.table_bytes.keys()
+    assert {
+        "stored_generations",
+        "stored_contents",
+        "assignments",
+        "incidents",
+        "outbox",
+        "states",
+    } <= health.table_bytes.keys()
     assert not [name for name in health.table_bytes if name[-1].isdecimal() or name.endswith("_other")]
     assert all(size > 0 for size in health.table_bytes.values())
     assert health.limit_bytes == KEPT.max_bytes
@@ -88,7 +95,7 @@ def test_a_day_that_cannot_be_archived_is_said_and_tried_again_at_the_next_look(
 
 def test_today_and_tomorrow_have_partitions_before_anybody_writes(world: World) -> None:
     keeper(world, Shown()).look()
-    assert world.partitions() == [f"generations_{TODAY}", f"generations_{TODAY + 1}", "generations_other"]
+    assert world.partitions() == [named(TODAY), named(TODAY + 1), named("other")]
 
 
 def test_a_database_that_is_away_is_no_failure_of_the_part(world: World) -> None:

@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.columns import DAY_MS
 from rebalance_monitor.streaming.core.model.results import Cause, Change, Standing
 from rebalance_monitor.streaming.core.ports import GroupKey
 from rebalance_monitor.streaming.store import retention
-from rebalance_monitor.streaming.store.days import BY_DAY
+from rebalance_monitor.streaming.store.days import BY_DAY, partition
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.store.retention import Kept, Retention
 from tests.streaming.builders import commit, generation, incident, member, state
@@ -20,6 +20,10 @@ pytestmark = pytest.mark.postgres
 TODAY = 20_000
 NOW_MS = TODAY * DAY_MS + 3_600_000
 KEPT = Kept(days=30, max_bytes=10**12, summary_days=730)
+
+
+def named(day: int | str) -> str:
+    return partition("stored_generations", day)
 
 
 class World:
@@ -59,7 +63,7 @@ class World:
 
     def partitions(self) -> list[str]:
         named = (
-            "select relname::text from pg_class where relname ~ '^generations_' and relkind = 'r'"
+            "select relname::text from pg_class where relname ~ '^stored_generations_' and relkind = 'r'"
             " and relnamespace = 'rebalance_monitor'::regnamespace order by 1"
         )
         return [name for (name,) in self.rows(named)]
@@ -75,7 +79,7 @@ def world(dsn: str) -> Iterator[World]:
 def test_a_day_has_partitions_of_its_own_and_a_day_that_cannot_be_has_none(world: World) -> None:
     for day in (TODAY, TODAY - 1, TODAY + 400, 0):
         world.write(day)
-    assert world.partitions() == [f"generations_{TODAY - 1}", f"generations_{TODAY}", "generations_other"]
+    assert world.partitions() == [named(TODAY - 1), named(TODAY), named("other")]
     assert world.days() == [0, TODAY - 1, TODAY, TODAY + 400]
 
 
@@ -83,10 +87,10 @@ def test_a_day_whose_partitions_cannot_be_made_now_is_stored_all_the_same_and_en
     with psycopg.connect(world.dsn) as reader:  # a query that takes long
         reader.execute("select from rebalance_monitor.generations")
         world.write(TODAY - 40)
-    assert world.partitions() == ["generations_other"]
+    assert world.partitions() == [named("other")]
     world.write(TODAY - 40)
     world.write(TODAY)
-    assert f"generations_{TODAY - 40}" not in world.partitions()
+    assert named(TODAY - 40) not in world.partitions()
     world.cut()
     world.cut()
     assert world.days() == [TODAY]
@@ -104,7 +108,7 @@ def test_what_is_older_goes_with_its_members_and_bytes_and_leaves_counts(world: 
     assert world.cut().cut == (old,)
     for table in BY_DAY:
         assert set(world.days(table)) == {TODAY - 30}
-    assert f"generations_{old}" not in world.partitions()
+    assert named(old) not in world.partitions()
     left = world.rows('select "group", day, kind, name, count from rebalance_monitor.daily_summaries order by 3, 4')
     assert left == [
         ("g", old, "cause", "none", 1), ("g", old, "cause", "worker_joined", 1), ("g", old, "grade", "match", 2),
@@ -200,7 +204,7 @@ def test_a_kill_between_two_steps_is_made_good_by_the_next_pass(world: World, mo
     assert world.rows("select kind, count from rebalance_monitor.daily_summaries order by 1") == [
         ("cause", 1), ("grade", 1)
     ]  # fmt: skip
-    assert f"generations_{TODAY - 40}" not in world.partitions()
+    assert named(TODAY - 40) not in world.partitions()
 
 
 def test_notifications_that_everybody_has_go_after_a_week_and_waiting_ones_never(world: World) -> None:
