@@ -1,13 +1,17 @@
 """One way to keep a background part going: whatever goes wrong in it is stated as a problem, and it goes on.
 
 A part is a thread that makes one step after the other. A step that raises is logged with the place it came from and
-handed to whoever answers for the monitor's state; the next one follows after a pause that grows while steps fail.
+handed to whoever answers for the monitor's state; the next one follows after a pause that grows while steps fail. So it
+is where the pause itself raises. A thread that ends all the same, although nobody stopped it, is started anew by who
+looks (`look_after_all`).
 """
 
 import logging
 import threading
 import traceback
+import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 FIRST_PAUSE_S = 0.5
@@ -55,10 +59,22 @@ class Supervised:
         self._failing: str | None = None
         self.stopped = stop if stop is not None else threading.Event()
         self.fields: dict[str, str] = {}
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread = self._new_thread()
+        self._ended = False
 
     def start(self) -> None:
         """Returns at once."""
+        self._thread.start()
+        _STARTED.add(self)
+
+    def look_after(self) -> None:
+        """Starts it anew if its thread is gone although it was neither stopped nor came to its end."""
+        if self._thread.is_alive() or self._ended or self.stopped.is_set():
+            return
+        log.error("part_ended", extra={"fields": {"part": self.name, **self.fields}})
+        self._failing = "its thread had ended"
+        self._tell(self._failing)
+        self._thread = self._new_thread()
         self._thread.start()
 
     def stop(self, timeout_s: float = 5.0) -> None:
@@ -75,13 +91,24 @@ class Supervised:
         self.pause_s = self._first_pause_s
         self._tell(None)
 
+    def _new_thread(self) -> threading.Thread:
+        return threading.Thread(target=self._run, name=self.name, daemon=True)
+
     def _run(self) -> None:
-        try:
-            while not self.stopped.is_set() and (pause_s := self._once()) is not None:
+        while not self.stopped.is_set():
+            try:
+                pause_s = self._once()
+                if pause_s is None:
+                    break
                 self.stopped.wait(pause_s)
-        finally:
-            if self._at_end is not None:
-                self._at_end()
+            except BaseException as why:
+                with suppress(BaseException):
+                    self._failed(why)
+                with suppress(BaseException):
+                    self.stopped.wait(FIRST_PAUSE_S)
+        self._ended = True
+        if self._at_end is not None:
+            self._at_end()
 
     def _once(self) -> float | None:
         try:
@@ -111,6 +138,15 @@ class Supervised:
             self._told.part(self.name, problem)
         except Exception as why:
             log.error("part_failed", extra={"fields": {"part": self.name, "why": sentence(why), "stack": places(why)}})
+
+
+_STARTED: "weakref.WeakSet[Supervised]" = weakref.WeakSet()
+
+
+def look_after_all() -> None:
+    """Every part of this process that was started and whose thread is gone."""
+    for one in list(_STARTED):
+        one.look_after()
 
 
 def sentence(why: BaseException) -> str:

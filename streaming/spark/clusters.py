@@ -24,7 +24,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.pollers import polled
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
-from rebalance_monitor.streaming.supervision import places, sentence
+from rebalance_monitor.streaming.supervision import look_after_all, places, sentence
 from .application import did_not_start
 from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
@@ -269,6 +269,7 @@ def run_job(
                     if (changed := reload()) is not None:
                         clusters.are_to_be(changed)
                 clusters.look()
+                look_after_all()
                 if spark is None and session.wanted.is_set():
                     spark = _started(settings, scratch, stop)
                     if spark is not None:

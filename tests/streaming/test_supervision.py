@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from rebalance_monitor.streaming.supervision import PartFailed, Supervised, sentence
-from tests.waiting import PATIENCE_S
+from rebalance_monitor.streaming.supervision import PartFailed, Supervised, look_after_all, sentence
+from tests.waiting import PATIENCE_S, until
 
 
 class Told:
@@ -102,3 +102,49 @@ def test_who_is_told_may_fail_too() -> None:
     part.start()
     assert seen.wait(PATIENCE_S)
     part.stop()
+
+
+class WaitsWrong(threading.Event):
+    """An event whose first waiting raises."""
+
+    def __init__(self, wrong: BaseException) -> None:
+        super().__init__()
+        self._wrong: BaseException | None = wrong
+
+    def wait(self, timeout: float | None = None) -> bool:
+        if self._wrong is not None:
+            wrong, self._wrong = self._wrong, None
+            raise wrong
+        return super().wait(timeout)
+
+
+@pytest.mark.parametrize("wrong", [MemoryError(), Odd(), ValueError("no number")])
+def test_a_pause_that_raises_is_stated_and_the_next_step_follows(wrong: BaseException) -> None:
+    told, steps = Told(), []
+    part = Supervised("part", lambda: steps.append(1) or 0.001, told, stop=WaitsWrong(wrong))  # type: ignore[func-returns-value]
+    part.start()
+    until(lambda: len(steps) > 2)
+    part.stop()
+    assert [one for one in told.said if one is not None] == [sentence(wrong)]
+
+
+def test_a_thread_that_is_gone_is_started_anew_and_one_that_was_stopped_is_not() -> None:
+    told, steps = Told(), []
+    part = Supervised("part", lambda: steps.append(1) or 60.0, told)  # type: ignore[func-returns-value]
+    part.start()
+    until(lambda: steps == [1])
+    part._thread = threading.Thread(target=lambda: None)  # as if it had ended
+    part._thread.start()
+    part._thread.join()
+    look_after_all()
+    until(lambda: steps == [1, 1])
+    assert "its thread had ended" in told.said
+    until(lambda: told.said[-1] is None)
+    part.stop()
+    look_after_all()
+    assert steps == [1, 1]
+    last = Supervised("last", lambda: None, told)
+    last.start()
+    until(lambda: last._ended)
+    look_after_all()
+    assert not last._thread.is_alive()
