@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import count
 
 import psycopg
 
@@ -44,50 +45,67 @@ def batches(load: Load) -> Iterator[list[RawRecord]]:
     yield some
 
 
-def fill(dsn: str, load: Load) -> int:
-    """Folds and commits; how many generations there are."""
-    settings, knowledge = load.settings, load.knowledge()
-    states: dict[str, Saved] = {}
-    ends = defaultdict[tuple[str, int], int](int)
-    written = defaultdict[str, int](int)
-    with closing(PostgresStore(dsn, settings.name)) as store:
-        store.migrate()
-        epoch = store.claim()
-        for number, some in enumerate(batches(load)):
-            rows = [row for one in some if (row := decode(one, settings)) is not None]
-            results: list[Result] = []
-            blobs: dict[str, bytes] = {}
-            changed: dict[GroupKey, StoredState] = {}
-            for group, own in route(rows, settings).items():
-                outcome = fold_group(settings, group, states.get(group), own, None, knowledge=knowledge)
-                states[group] = outcome.state
-                results += outcome.results
-                blobs |= outcome.blobs
-                changed[GroupKey(settings.name, group)] = StoredState(
-                    version=STATE_VERSION,
-                    state=outcome.state.lines,
-                    due_ms=outcome.due_ms,
-                    revision=written[group],
-                    waiting=outcome.state.waiting,
-                    waits=outcome.waits,
-                )
-                written[group] += 1
-            ranges: dict[PartitionKey, Range] = {}
-            for record in some:
-                key = PartitionKey("load", f"id-{record.topic}", record.topic, record.partition)
-                start = ranges[key].start if key in ranges else ends[record.topic, record.partition]
-                ranges[key] = Range(start, record.offset + 1)
-                ends[record.topic, record.partition] = record.offset + 1
-            store.commit(
-                Commit(
-                    batch_id=number,
-                    writer_epoch=epoch,
-                    ranges=ranges,
-                    states=changed,
-                    results=tuple(results),
-                    blobs=blobs,
-                )
+class Filling:
+    """Folds and commits what is read, into a store that has the time of the records."""
+
+    def __init__(self, dsn: str, load: Load) -> None:
+        self.now_ms = 0
+        self.store = PostgresStore(dsn, load.settings.name, now_ms=lambda: self.now_ms)
+        self.store.migrate()
+        self._epoch = self.store.claim()
+        self._settings, self._knowledge = load.settings, load.knowledge()
+        self._states: dict[str, Saved] = {}
+        self._written, self._batches = defaultdict[str, int](int), count()
+        self._ends = defaultdict[tuple[str, int], int](int)
+
+    def commit(self, some: list[RawRecord]) -> None:
+        """One batch."""
+        self.now_ms = some[-1].timestamp_ms
+        rows = [row for one in some if (row := decode(one, self._settings)) is not None]
+        results: list[Result] = []
+        blobs: dict[str, bytes] = {}
+        changed: dict[GroupKey, StoredState] = {}
+        for group, own in route(rows, self._settings).items():
+            outcome = fold_group(self._settings, group, self._states.get(group), own, None, knowledge=self._knowledge)
+            self._states[group] = outcome.state
+            results += outcome.results
+            blobs |= outcome.blobs
+            changed[GroupKey(self._settings.name, group)] = StoredState(
+                version=STATE_VERSION,
+                state=outcome.state.lines,
+                due_ms=outcome.due_ms,
+                revision=self._written[group],
+                waiting=outcome.state.waiting,
+                waits=outcome.waits,
             )
+            self._written[group] += 1
+        self.store.commit(
+            Commit(
+                batch_id=next(self._batches),
+                writer_epoch=self._epoch,
+                ranges=self._ranges(some),
+                states=changed,
+                results=tuple(results),
+                blobs=blobs,
+            )
+        )
+
+    def _ranges(self, some: list[RawRecord]) -> dict[PartitionKey, Range]:
+        ranges: dict[PartitionKey, Range] = {}
+        for record in some:
+            key = PartitionKey("load", f"id-{record.topic}", record.topic, record.partition)
+            start = ranges[key].start if key in ranges else self._ends[record.topic, record.partition]
+            ranges[key] = Range(start, record.offset + 1)
+            self._ends[record.topic, record.partition] = record.offset + 1
+        return ranges
+
+
+def fill(dsn: str, load: Load) -> int:
+    """Folds and commits all of it; how many generations there are."""
+    filling = Filling(dsn, load)
+    with closing(filling.store):
+        for some in batches(load):
+            filling.commit(some)
     return load.generations
 
 
@@ -102,13 +120,13 @@ def main() -> int:
             with psycopg.connect(dsn, autocommit=True) as database:
                 asked = "select pg_current_wal_lsn() - '0/0', pg_database_size(current_database())"
                 before = database.execute(asked).fetchone()
-                count = fill(dsn, Load(size, JUDGED))
+                made = fill(dsn, Load(size, JUDGED))
                 database.execute("checkpoint")
                 after = database.execute(asked).fetchone()
                 assert before is not None
                 assert after is not None
-                wal, stored = (float(a - b) / count / 1000 for a, b in zip(after, before, strict=True))
-        print(f"{name}: {count} generations, {wal:.1f} kB of WAL and {stored:.1f} kB of database each")
+                wal, stored = (float(a - b) / made / 1000 for a, b in zip(after, before, strict=True))
+        print(f"{name}: {made} generations, {wal:.1f} kB of WAL and {stored:.1f} kB of database each")
     return 0
 
 
