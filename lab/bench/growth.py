@@ -1,4 +1,4 @@
-"""`python -m lab.bench.growth`: what a generation costs as a load grows in one dimension; writes docs/sizing.md.
+"""`make bench-growth`: what a generation costs as a load grows in one dimension; writes docs/sizing.md.
 
 The same drain as in `make bench`, at three sizes of each dimension, the middle one shared. Slopes come from the least
 and the largest size, so what a start costs is not in them. About ten minutes.
@@ -59,7 +59,7 @@ def measured(points: Sequence[tuple[str, Size]], folder: Path, progress: Progres
 
 def main() -> int:
     """Measure all, keep the figures, write the page."""
-    parser = argparse.ArgumentParser(prog="python -m lab.bench.growth", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make bench-growth", description=__doc__)
     parser.add_argument("--page-only", action="store_true", help="write the page from the figures that are kept")
     given = parser.parse_args()
     progress = Progress()

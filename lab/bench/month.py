@@ -1,4 +1,4 @@
-"""`python -m lab.bench.month`: days of a fleet in virtual time, with history cut as the job cuts it.
+"""`make bench-history`, second part: days of a fleet in virtual time, with history cut as the job cuts it.
 
 Prints the size of the database and how long the page's statements take at the end of some days: once `storage.keep` is
 over, neither may grow any more.
@@ -54,7 +54,7 @@ def line(dsn: str, day: int, group: tuple[str, str]) -> str:
 
 def main() -> int:
     """Play the days, print the table."""
-    parser = argparse.ArgumentParser(prog="python -m lab.bench.month", description=__doc__)
+    parser = argparse.ArgumentParser(prog="make bench-history", description=__doc__)
     parser.add_argument("--groups", type=int, default=60)
     parser.add_argument("--a-day", type=int, default=10, help="generations of a group in a day")
     parser.add_argument("--days", type=int, default=45)

@@ -1,4 +1,4 @@
-"""docs/sizing.md, from what `make bench` and `lab.bench.growth` measured: what to give the job, and what it costs."""
+"""docs/sizing.md, from what `make bench` and `make bench-growth` measured: what to give the job, and what it costs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ PAGE = ROOT / "docs" / "sizing.md"
 DAY_S = 86_400
 MONTH_DAYS = 30
 PER_CLUSTER_MIB = 64
-"""The process that asks a further cluster for its ends; measured in docs/limits.md."""
+"""The process that asks a further cluster for its ends; docs/running.md has it measured."""
 NAMES = {
     "": "middle",
     "generations": "generations",
@@ -99,7 +99,7 @@ NEEDS = (
 def needs(found: Slopes, figures: Mapping[str, float]) -> list[str]:
     """What each installation takes."""
     lines = [
-        "| installation | cores, mean | memory MiB | database GiB after 30 days | |",
+        "| installation | cores, mean | memory MiB | database GiB if 30 days are kept | |",
         "|---|---|---|---|---|",
     ]
     idle = figures["quiet_cpu_percent"] / 100
@@ -116,7 +116,7 @@ def needs(found: Slopes, figures: Mapping[str, float]) -> list[str]:
 
 TEMPLATE = """# Sizing
 
-Written by `python -m lab.bench.growth` on {machine}; commit {commit}.
+Written by `make bench-growth` on {machine}; commit {commit}.
 Figures of one machine; the slopes between sizes say more than the figures themselves.
 
 ## What one more costs
@@ -146,7 +146,8 @@ PostgreSQL without the start.
 
 Cores are a mean: give at least two, so that a batch is folded while the next one is read. Memory is the highest that
 was seen while two tasks fold; each further core of one machine adds about 190 MiB. *Extrapolated* means: from the
-slopes above, not run at that size.
+slopes above, not run at that size. History is cut where `storage.max_bytes` (20 GiB) is passed, whatever its age
+([history](history.md)).
 
 ## A formula for the bill
 

@@ -1,4 +1,4 @@
-"""`python -m lab.bench.stored`: what a generation takes in the database and in what PostgreSQL writes ahead.
+"""`make bench-history`, first part: what a generation takes in the database and in what PostgreSQL writes ahead.
 
 True generations, folded and committed in this process, one at a time as they come while a monitor runs: once as groups
 live, and once where nothing changes.

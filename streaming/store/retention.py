@@ -59,7 +59,7 @@ _STILL_NEEDED = """
 insert into still_needed
 select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.states s cross join lateral (
     select * from rebalance_monitor.stored_generations g where g.cluster = s.cluster and g."group" = s."group"
-    order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
+    order by g.incarnation desc, g."offset" desc limit 1
 ) g where g.day = %(day)s and not exists (
     select from rebalance_monitor.groups t
     where t.cluster = s.cluster and t."group" = s."group" and t.state = 'Dead')
@@ -101,7 +101,7 @@ delete from rebalance_monitor.stored_generations_other o where o.day < %(before)
     select {_PLACE} from rebalance_monitor.stored_generations_other where day < %(before)s
     except select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.states s cross join lateral (
         select * from rebalance_monitor.stored_generations g where g.cluster = s.cluster and g."group" = s."group"
-        order by g.incarnation desc, g.generation desc, g."offset" desc limit 1
+        order by g.incarnation desc, g."offset" desc limit 1
     ) g where not exists (select from rebalance_monitor.groups t
         where t.cluster = s.cluster and t."group" = s."group" and t.state = 'Dead')
     except select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.incidents i

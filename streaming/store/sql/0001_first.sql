@@ -105,7 +105,7 @@ create table rebalance_monitor.stored_generations (
     primary key (cluster, topic_id, partition, "offset", day)
 ) partition by range (day);
 create table rebalance_monitor.stored_generations_other partition of rebalance_monitor.stored_generations default;
-create index generations_group on rebalance_monitor.stored_generations (cluster, "group", incarnation, generation);
+create index generations_group on rebalance_monitor.stored_generations (cluster, "group", incarnation, "offset");
 create index generations_time on rebalance_monitor.stored_generations (at_ms);
 
 -- Members of generations and what they should have had: each content once a day, for most rebalances change nothing of
