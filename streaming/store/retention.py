@@ -243,6 +243,9 @@ def _unfinished(connection: Connection) -> list[int]:
 def _finish(connection: Connection, day: int) -> None:
     names = _names(day)
     with connection.transaction():
+        connection.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
+        if day not in _unfinished(connection):
+            return  # another job of this database was first
         _summarise(connection, day, names["stored_generations"])
         for table in BY_DAY:
             connection.execute(f"drop table {names[table]}".encode())

@@ -207,6 +207,21 @@ def test_a_kill_between_two_steps_is_made_good_by_the_next_pass(world: World, mo
     assert named(TODAY - 40) not in world.partitions()
 
 
+def test_a_day_that_another_job_has_finished_is_counted_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    world.write(TODAY - 40)
+    world.write(TODAY)
+    finish = retention._finish
+
+    def twice(connection: Any, day: int) -> None:
+        finish(connection, day)
+        finish(connection, day)
+
+    monkeypatch.setattr(retention, "_finish", twice)
+    assert world.cut().cut == (TODAY - 40,)
+    counts = "select count from rebalance_monitor.daily_summaries where kind = 'grade'"
+    assert world.rows(counts) == [(1,)]
+
+
 def test_notifications_that_everybody_has_go_after_a_week_and_waiting_ones_never(world: World) -> None:
     at: dict[str, Any] = {"opened_at_ms": NOW_MS}
     for name, group in (("i1", "g"), ("i2", "h")):
