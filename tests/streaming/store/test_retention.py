@@ -1,5 +1,6 @@
 """History ends by days: what goes, what is left of it, and what stays whatever its age."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -11,10 +12,12 @@ from rebalance_monitor.streaming.core.columns import DAY_MS
 from rebalance_monitor.streaming.core.model.results import Cause, Change, Standing
 from rebalance_monitor.streaming.core.ports import GroupKey
 from rebalance_monitor.streaming.store import retention
+from rebalance_monitor.streaming.store.database import Database
 from rebalance_monitor.streaming.store.days import BY_DAY, partition
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.store.retention import Kept, Retention
 from tests.streaming.builders import commit, generation, incident, member, state
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.postgres
 TODAY = 20_000
@@ -220,6 +223,31 @@ def test_a_day_that_another_job_has_finished_is_counted_once(world: World, monke
     assert world.cut().cut == (TODAY - 40,)
     counts = "select count from rebalance_monitor.daily_summaries where kind = 'grade'"
     assert world.rows(counts) == [(1,)]
+
+
+def test_batches_go_on_while_days_are_cut(world: World) -> None:
+    days = range(TODAY - 45, TODAY - 30)
+    for day in days:
+        world.write(day)
+    world.write(TODAY)
+    more, problems = 40, list[BaseException]()
+
+    def writing() -> None:
+        try:
+            for _ in range(more):
+                world.write(TODAY)
+        except BaseException as why:
+            problems.append(why)
+
+    writer = threading.Thread(target=writing)
+    writer.start()
+    cut = Retention(Database(world.dsn), KEPT).cut(NOW_MS).cut
+    writer.join(PATIENCE_S)
+    assert problems == []
+    assert cut == tuple(days)
+    assert world.days() == [TODAY] * (more + 1)
+    counted = "select sum(count)::int from rebalance_monitor.daily_summaries where kind = 'grade'"
+    assert world.rows(counted) == [(len(days),)]
 
 
 def test_notifications_that_everybody_has_go_after_a_week_and_waiting_ones_never(world: World) -> None:
