@@ -6,6 +6,7 @@ The name says cluster and day, so a repetition replaces what an attempt before i
 be read back with all its rows. `docs/history.md` has a query of Spark over them.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby, islice
@@ -35,7 +36,7 @@ class ParquetArchive:
     """Writes to a path of this machine, or to an address that pyarrow knows, such as s3://bucket/folder."""
 
     def __init__(self, where: str) -> None:
-        self._where = where
+        self._where, self._shown = where, re.sub(r"://[^/@]*@", "://", where)
 
     def __call__(self, connection: Connection, day: int) -> int:
         """How many generations of that day there are. NotWritten."""
@@ -51,7 +52,7 @@ class ParquetArchive:
                     written += count
         except (OSError, pa.ArrowException) as why:
             said = why.strerror if isinstance(why, OSError) and why.strerror else type(why).__name__
-            raise NotWritten(f"storage.archive {self._where} cannot be written ({said})") from why
+            raise NotWritten(f"storage.archive {self._shown} cannot be written ({said})") from why
         return written
 
 

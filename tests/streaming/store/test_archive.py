@@ -70,3 +70,12 @@ def test_a_place_that_cannot_be_written_is_one_sentence(world: World, tmp_path: 
     assert isinstance(failed, NotWritten)
     assert str(failed).startswith(f"storage.archive {tmp_path}/taken cannot be written (")
     assert world.days() == [OLD, TODAY]
+
+
+def test_what_an_address_holds_before_its_host_is_not_said(world: World) -> None:
+    world.write(OLD)
+    archive = ParquetArchive("nowhere://key:s3cr3t@archive/a")
+    with world.store.database.session() as connection, pytest.raises(NotWritten) as said:
+        archive(connection, OLD)
+    assert str(said.value).startswith("storage.archive nowhere://archive/a cannot be written (")
+    assert "s3cr3t" not in str(said.value)
