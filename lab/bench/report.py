@@ -46,6 +46,8 @@ def _drained(name: str, what: str, aim_s: float | None) -> tuple[Figure, ...]:
         Figure(f"{name}_job_cpu_s", "s", "processor time of the job with its start"),
         Figure(f"{name}_driver_cpu_s", "s", "of its driver alone"),
         Figure(f"{name}_postgres_cpu_s", "s", "of PostgreSQL"),
+        Figure(f"{name}_database_bytes", "bytes", "by which the database grew, its schema included"),
+        Figure(f"{name}_wal_bytes", "bytes", "that PostgreSQL wrote ahead"),
     )
 
 
