@@ -3,8 +3,8 @@
 A day gets its partitions before the first row of it is written, in a transaction of its own: whoever creates one needs
 the table for itself, and who has written to it already would wait for ever for another one that wants the same. Today
 and tomorrow have theirs early (`history`), so that a batch seldom has to create one, and it never waits long for that.
-Rows of a day without a partition go to the one for all others; so do those of days that cannot be, by clocks that go
-wrong.
+Rows of a day without a partition go to the one for all others; so do those of days long ago, and of days that cannot
+be, by clocks that go wrong.
 """
 
 from collections.abc import Iterable
@@ -20,8 +20,9 @@ WAITS = "2s"
 """How long for the tables, which whoever reads them holds as well."""
 LOCK = 7_263_549_002
 """Any fixed number does: two processes create one day after the other."""
-OLDEST_DAYS, NEWEST_DAYS = 800, 2
-"""How far from today a day may lie that gets partitions: a topic holds old records, and clocks are wrong."""
+OLDEST_DAYS, NEWEST_DAYS = 62, 2
+"""How far from today a day may lie that gets partitions. A first start finds records of years, a few of each day, and a
+query over all partitions holds locks on each of them, of which PostgreSQL has about 6,000."""
 
 
 class Days:

@@ -166,7 +166,7 @@ class Retention:
                     break
                 cut.append(day)
             if failed is None:
-                _outdated(connection, before)
+                failed = self._outdated(connection, before)
             incidents = _all(lambda: _count(connection, _INCIDENTS, {"before_ms": before * DAY_MS}))
             told = _all(lambda: connection.execute(_NOTIFICATIONS, (self._kept.outbox_days,)).rowcount)
             oldest = day_of(now_ms) - self._kept.summary_days
@@ -184,15 +184,44 @@ class Retention:
 
     def _cut(self, connection: Connection, day: int, reason: str) -> Exception | None:
         """Why it is still there; None when it is gone."""
-        rows = None
-        if self._archive is not None:
-            try:
-                rows = self._archive(connection, day)
-            except Exception as why:
-                if size(connection) <= self._kept.max_bytes * (1 + SPARE):
-                    return why
-        _detach(connection, day, reason, rows)
-        _finish(connection, day)
+        rows, failed = self._archived(connection, day)
+        if failed is None:
+            _detach(connection, day, reason, rows)
+            _finish(connection, day)
+        return failed
+
+    def _archived(self, connection: Connection, day: int) -> tuple[int | None, Exception | None]:
+        """How many generations of the day the archive has, None without one; and why it has to stay."""
+        if self._archive is None:
+            return None, None
+        try:
+            return self._archive(connection, day), None
+        except Exception as why:
+            return None, why if size(connection) <= self._kept.max_bytes * (1 + SPARE) else None
+
+    def _outdated(self, connection: Connection, before: int) -> Exception | None:
+        """Rows outside the days' partitions that nothing needs any more. A day that never had partitions is archived
+        and counted now. Why one has to stay; None when all are gone."""
+        days = connection.execute(
+            "select distinct day, exists (select from rebalance_monitor.cuts k where k.day = o.day)"
+            " from rebalance_monitor.stored_generations_other o where day < %s order by 1",
+            (before,),
+        ).fetchall()
+        for day in (day for day, known in days if not known):
+            _, failed = self._archived(connection, day)
+            if failed is not None:
+                return failed
+            with connection.transaction():
+                kept = f"(select * from rebalance_monitor.stored_generations_other where day = {day}) as o"
+                _summarise(connection, day, kept)
+                connection.execute(
+                    "insert into rebalance_monitor.cuts (day, reason, dropped_at) values (%s, %s, now())", (day, AGE)
+                )
+        if days:
+            given: dict[str, Any] = {"before": before}
+            _all(lambda: connection.execute(_OUTDATED, given).rowcount)
+            for statement in _ORPHANS:
+                connection.execute(statement, given)
         return None
 
 
@@ -257,29 +286,6 @@ def _finish(connection: Connection, day: int) -> None:
 def _summarise(connection: Connection, day: int, generations: str) -> None:
     for statement in _SUMMARIES:
         connection.execute(_ADD.format(select=statement.format(generations=generations, day=day)).encode())
-
-
-def _outdated(connection: Connection, before: int) -> None:
-    """Rows outside the days' partitions that nothing needs any more. A day that never had partitions is counted now."""
-    given: dict[str, Any] = {"before": before}
-    days = connection.execute(
-        "select distinct day, exists (select from rebalance_monitor.cuts k where k.day = o.day)"
-        " from rebalance_monitor.stored_generations_other o where day < %s order by 1",
-        (before,),
-    ).fetchall()
-    if not days:
-        return
-    for day in (day for day, known in days if not known):
-        with connection.transaction():
-            _summarise(
-                connection, day, f"(select * from rebalance_monitor.stored_generations_other where day = {day}) as o"
-            )
-            connection.execute(
-                "insert into rebalance_monitor.cuts (day, reason, dropped_at) values (%s, %s, now())", (day, AGE)
-            )
-    _all(lambda: connection.execute(_OUTDATED, given).rowcount)
-    for statement in _ORPHANS:
-        connection.execute(statement, given)
 
 
 def _names(day: int) -> dict[str, str]:

@@ -53,6 +53,15 @@ def test_the_files_have_every_row_of_each_cluster(world: World, tmp_path: Path, 
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == [f"{DATE}.parquet"] * 2
 
 
+def test_a_day_that_never_had_partitions_is_archived_too(world: World, tmp_path: Path) -> None:
+    world.write(TODAY - 100)
+    world.write(TODAY)
+    world.cut(archive=ParquetArchive(str(tmp_path)))
+    (file,) = tmp_path.rglob("*.parquet")
+    assert pq.read_metadata(file).num_rows == 1
+    assert world.days() == [TODAY]
+
+
 def test_a_second_attempt_replaces_the_first_one(world: World, tmp_path: Path) -> None:
     world.write(OLD)
     file_of(tmp_path, "c").parent.mkdir()

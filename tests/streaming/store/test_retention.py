@@ -79,11 +79,14 @@ def world(dsn: str) -> Iterator[World]:
     made.store.close()
 
 
-def test_a_day_has_partitions_of_its_own_and_a_day_that_cannot_be_has_none(world: World) -> None:
-    for day in (TODAY, TODAY - 1, TODAY + 400, 0):
+def test_a_day_has_partitions_of_its_own_and_one_long_ago_or_to_come_has_none(world: World) -> None:
+    for day in (0, TODAY - 63, TODAY + 400, TODAY - 1, TODAY):
         world.write(day)
     assert world.partitions() == [named(TODAY - 1), named(TODAY), named("other")]
-    assert world.days() == [0, TODAY - 1, TODAY, TODAY + 400]
+    assert world.days() == [0, TODAY - 63, TODAY - 1, TODAY, TODAY + 400]
+    world.cut()
+    assert world.days() == [TODAY - 1, TODAY, TODAY + 400]
+    assert world.rows("select day from rebalance_monitor.cuts order by 1") == [(0,), (TODAY - 63,)]
 
 
 def test_a_day_whose_partitions_cannot_be_made_now_is_stored_all_the_same_and_ends(world: World) -> None:
