@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,7 +34,16 @@ def end_session(session: int) -> None:
     """SIGKILL to all that is left of the session, until nothing is."""
     deadline = time.monotonic() + GRACE_S
     while (left := members(session)) and time.monotonic() < deadline:
-        for pid in left:
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
+        _signal(left, signal.SIGKILL)
         time.sleep(0.02)
+
+
+def signal_session(session: int, number: signal.Signals) -> None:
+    """Sends this signal to each process of the session."""
+    _signal(members(session), number)
+
+
+def _signal(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(OSError):
+            os.kill(pid, number)

@@ -2,6 +2,8 @@
 
 import logging
 import os
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -44,12 +46,19 @@ def run(config: str | None, fold: FoldGroup | None = None) -> int:
     return DONE
 
 
+def holder() -> str:
+    """This job, for people, and like no other job."""
+    began = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
+    return f"process {os.getpid()} on {socket.gethostname()}, started {began} UTC"
+
+
 def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: FoldGroup) -> None:
     from rebalance_monitor.streaming.metrics.prometheus import Exporter
     from rebalance_monitor.streaming.spark.clusters import run_job
     from rebalance_monitor.streaming.spark.job import Served
     from rebalance_monitor.streaming.store.gaps import GapWatch
     from rebalance_monitor.streaming.store.known_ends import EndsKeeper
+    from rebalance_monitor.streaming.store.lease import Lease
     from rebalance_monitor.streaming.store.maintenance import Windows
     from . import keeping, telling
     from .auditing import AuditProcess, installed
@@ -77,7 +86,6 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     log.info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
     history = keeping.history(settings, dsn, exporter)
     ending.callback(history.stop)
-    history.start()
     notifying = telling.notifying(settings, dsn, exporter)
     ending.callback(notifying.stop)
     gaps = GapWatch(dsn, settings.gap.shown_for_s(), exporter, exporter)
@@ -99,6 +107,9 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         ending.callback(audit.stop)
         audit.start()
 
+    lease = Lease(dsn, holder(), [cluster.name for cluster in settings.clusters], exporter)
+    ending.callback(lease.stop)
+    lease.start()
     ends = EndsKeeper(dsn, exporter)
     ending.callback(ends.stop)
 
@@ -107,12 +118,12 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         store = of_tasks.open(dsn, windows, cluster)
 
         def claimed(epoch: int) -> None:
-            # Until now another job may have been the writer: it notified, and went on after what was restored below.
+            # Until now another job may have been the writer: it published, notified and ended history.
             exporter.restore(store)
             notifying.start(cluster, epoch)
+            history.start()
 
         with closing(store):
-            exporter.restore(store)
             yield Served(store, ends, claimed, partial(exporter.restore, store))
 
     def forget(cluster: str) -> None:
@@ -131,4 +142,4 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
 
     os.environ[DSN] = dsn  # for Spark's processes
     client_of = partial(ClientReference.of, config=of_tasks.config)
-    run_job(settings, serve, exporter, of_tasks, client_of, fold, reload, forget)
+    run_job(settings, lease, serve, exporter, of_tasks, client_of, fold, reload, forget)

@@ -154,10 +154,6 @@ class Deposed(Exception):
 class Store(Protocol):
     """The only authority on progress."""
 
-    def claim(self) -> int:
-        """Become the cluster's writer: raises its writer epoch and returns it."""
-        ...
-
     def positions(self) -> Mapping[PartitionKey, int]:
         """Next offset to read, for each partition ever committed; those that moved last come last."""
         ...

@@ -89,6 +89,7 @@ class ClusterNumbers:
         self.cluster, self.families, self._series, self._lock, self._now_s = cluster, families, series, lock, now_s
         self.committed_s: float | None = None
         self.restored = False
+        self.holder: str | None = None
         self._not_ready: str | None = None
         self._trouble: str | None = None
         self._unreadable = False
@@ -105,6 +106,7 @@ class ClusterNumbers:
         self.families.gauge(metrics.BUILD_INFO, self.cluster, version, page).set(1)
         self.set_health("nothing was read yet")
         self.families.gauge(metrics.BLIND, self.cluster).set(0)
+        self.families.gauge(metrics.STANDBY, self.cluster).set(0)
 
     def restore(self, past: CommittedBefore) -> None:
         """Publishes again what the database knows; must come before readiness, and wherever a committed batch may not
@@ -190,6 +192,14 @@ class ClusterNumbers:
             self._trouble = problem
             self.set_health(self._not_ready)
 
+    def stands_by(self, holder: str | None) -> None:
+        """Another job, whose name this is, judges the cluster while this one waits; None: this one does."""
+        with self._lock:
+            self.holder = holder
+            self._trouble = None
+            self.families.gauge(metrics.STANDBY, self.cluster).set(int(holder is not None))
+            self.set_health(self._not_ready)
+
     def set_health(self, problem: str | None) -> None:
         """Whether the cluster is reachable and caught up: None, or why not."""
         with self._lock:
@@ -198,7 +208,13 @@ class ClusterNumbers:
 
     def why_not_ready(self) -> str | None:
         """The problem; None where the cluster is ready."""
+        if self.stands_by_well():
+            return f"stands by: {self.holder} judges this cluster"
         return self._trouble or self._not_ready
+
+    def stands_by_well(self) -> bool:
+        """Whether another job judges the cluster, and nothing hinders this one to take over."""
+        return self.holder is not None and self._trouble is None
 
     def cannot_be_read(self) -> bool:
         """Whether it is not ready for a reason that waiting for the end of its topics does not mend: its query does not

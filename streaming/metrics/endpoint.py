@@ -71,9 +71,10 @@ def listen(host: str, port: int, told: Scraped) -> ThreadingHTTPServer:
                 case "/healthz":
                     self._answer(200, b"ok\n", TEXT)
                 case "/readyz":
-                    asked = parse_qs(self.path.partition("?")[2]).get("cluster")
+                    asked = parse_qs(self.path.partition("?")[2])
                     try:
-                        ready, state = told.readiness(asked[-1] if asked else None)
+                        ready, state = told.readiness(asked["cluster"][-1] if "cluster" in asked else None)
+                        ready |= "standby" in state and asked.get("standby") == ["ok"]
                     except KeyError:
                         self._answer(404, b"no cluster of this name is watched; /readyz lists them\n", TEXT)
                         return

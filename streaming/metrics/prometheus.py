@@ -113,6 +113,10 @@ class Exporter:
         """Why the query is not running now; None when it runs again."""
         self.of(cluster).trouble(problem)
 
+    def stands_by(self, cluster: str, holder: str | None) -> None:
+        """Another job, whose name this is, judges the cluster while this one waits; None: this one does."""
+        self.of(cluster).stands_by(holder)
+
     def part(self, name: str, problem: str | None) -> None:
         """Why a part of the monitor that serves all clusters fails now; None when it works."""
         with self._lock:
@@ -197,9 +201,11 @@ class Exporter:
         with self._lock:
             some = self._of if cluster is None else {cluster: self._of[cluster]}
             missing = {name: why for name, one in some.items() if (why := one.why_not_ready()) is not None}
-            restored = all(one.restored for one in some.values())
+            restored = all(one.restored or one.holder is not None for one in some.values())
             excused = [name for name in missing if some[name].cannot_be_read()] if len(missing) < len(some) else []
             state: dict[str, object] = {"ready": restored and len(excused) == len(missing), "clusters": missing}
+            if some and all(one.stands_by_well() for one in some.values()):
+                state["standby"] = True
             if cluster is None and len(some) > 1:
                 state["watched"] = sorted(some)
             degraded = {name: one.degraded() for name, one in sorted(some.items()) if one.degraded()}

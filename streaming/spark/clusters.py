@@ -1,7 +1,8 @@
 """The clusters of a job, each with a thread, and in it a query of its own on the one session.
 
     main thread       session, signals, the configuration read anew at SIGHUP: which clusters there are to be
-    a cluster's       first question to a broker -> session -> epoch claimed -> query, until it is to stop
+    a cluster's       lease -> first question to a broker -> session -> query, until it is to stop
+    a standby's       first question to a broker -> session -> lease, once the job that holds it ends -> query
 
 What one cluster refuses is told of that cluster, which is tried again with growing pauses; the others go on. The job
 ends when no cluster is left that could go on, and when what all share is gone: Spark, the disk.
@@ -21,6 +22,7 @@ from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.pollers import polled
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
@@ -30,11 +32,11 @@ from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
 from .java import NoJava
 from .job import Job, Served, log_event
-from .observing import Observer
+from .observing import Leases, Observer
 from .scratch import scratch_folder
 from .session import master_of, stop_session
 from .stopping import LOOK_EVERY_S, ClusterStop, Stop, Stopping, end_at_once, start_session_aside
-from .tasks import OpenStore
+from .tasks import OpenStore, warm_up
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -127,6 +129,7 @@ class Clusters:
         scratch: Path,
         stop: Stop,
         session: SharedSession,
+        leases: Leases,
         serve: Serve,
         observer: Observer,
         of_tasks: OpenStore,
@@ -135,6 +138,7 @@ class Clusters:
         forget: Forget,
     ) -> None:
         self._settings, self._scratch, self._stop, self._session = settings, scratch, stop, session
+        self._leases = leases
         self._serve, self._observer, self._of_tasks, self._fold = serve, observer, of_tasks, fold
         self._client_of, self._forget = client_of, forget
         self._running: dict[str, ClusterThread] = {}
@@ -170,6 +174,7 @@ class Clusters:
                 with self._naming:
                     self._ids.pop(name, None)
                 if name not in wanted:
+                    self._leases.give_up(name)
                     self._forget(name)
         for name, section in wanted.items():
             if name not in self._running:
@@ -178,6 +183,7 @@ class Clusters:
 
     def _begin(self, section: ClusterSection) -> None:
         self._observer.watch(section.name)
+        self._leases.want(section.name)
         thread = ClusterThread(section, ClusterStop(self._stop), lambda stop: self._life(thread, stop))
         self._running[section.name] = thread
         thread.start()
@@ -195,9 +201,10 @@ class Clusters:
         self._said = said
 
     def wait(self) -> None:
-        """Until all have come to their end."""
+        """Until all have come to their end; then another job may judge them."""
         while any(one.runs() for one in self._running.values()):
             time.sleep(LOOK_EVERY_S / 5)
+        self._leases.give_up()
 
     def _alone(self, name: str, id_: str) -> None:
         """Notes whose id it is. ClusterRefused where another name of the configuration leads to the same cluster: its
@@ -214,10 +221,15 @@ class Clusters:
         section, settings = thread.section, self._settings
         with ExitStack() as ending:
             served = ending.enter_context(self._serve(section.name))
+            if (epoch := self._epoch(section.name)) is not None:
+                served.claimed(epoch)  # what is open is published while brokers and Spark are waited for
             id_ = cluster_id(section, self._observer.trouble, stop)  # a wrong address shows before Spark's start
             if id_ is not None:
                 self._alone(section.name, id_)
                 thread.goes_on()
+                if epoch is None and (epoch := self._stand_by(section.name, stop)) is not None:
+                    served.claimed(epoch)
+            if id_ is not None and epoch is not None:
                 pollers = ending.enter_context(polled(section, settings.polling, self._observer.of(section.name)))
                 if (spark := self._session.wait(stop)) is not None:
                     scratch = self._scratch / f"cluster-{next(self._numbers)}"
@@ -226,9 +238,31 @@ class Clusters:
                     job = Job(
                         spark, settings, section, client, id_, served, told, scratch, of_tasks, self._fold, pollers
                     )
-                    job.run(stop)
+                    job.run(epoch, stop)
         if not thread.stop.at_once:
             log_event("stopped", cluster=section.name)
+
+    def _epoch(self, name: str) -> int | None:
+        try:
+            return self._leases.epoch(name)
+        except Deposed as why:
+            raise TakenOver(name) from why
+
+    def _stand_by(self, name: str, stop: Stopping) -> int | None:
+        """The epoch, once the job that holds the lease has ended; None if the end comes first. Spark runs by then."""
+        if (spark := self._session.wait(stop)) is not None:
+            warm_up(spark)
+        said: str | None = None
+        while not stop:
+            if (epoch := self._epoch(name)) is not None:
+                self._observer.stands_by(name, None)
+                return epoch
+            if (holder := self._leases.holders(name)) is not None and holder != said:
+                said = holder
+                log_event("stands_by", cluster=name, holder=holder)
+                self._observer.stands_by(name, holder)
+            stop.wait(LOOK_EVERY_S)
+        return None
 
 
 def _text(why: Exception) -> str:
@@ -238,6 +272,7 @@ def _text(why: Exception) -> str:
 
 def run_job(
     settings: Settings,
+    leases: Leases,
     serve: Serve,
     observer: Observer,
     of_tasks: OpenStore,
@@ -259,7 +294,9 @@ def run_job(
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
     ):
         session = SharedSession()
-        clusters = Clusters(settings, scratch, stop, session, serve, observer, of_tasks, client_of, fold, forget)
+        clusters = Clusters(
+            settings, scratch, stop, session, leases, serve, observer, of_tasks, client_of, fold, forget
+        )
         spark: SparkSession | None = None
         hang_ups = 0
         try:

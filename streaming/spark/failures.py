@@ -17,7 +17,13 @@ class ClusterRefused(CannotRun):
 
 
 class TakenOver(ClusterRefused):
-    """Another job is the cluster's writer now."""
+    """Another job is the writer of this cluster now."""
+
+    def __init__(self, cluster: str) -> None:
+        super().__init__(
+            f"another job has taken over cluster {cluster}, because this one did not renew its lease in time: it stood "
+            "still, or the database did not answer it; started again, it stands by until the other one ends"
+        )
 
 
 class BundleFailed(Exception):

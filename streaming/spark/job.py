@@ -60,8 +60,8 @@ def log_event(event: str, **fields: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Where one cluster's results go. `claimed` is called with the writer epoch as soon as the job has it, before the
-    first batch; `restore` tells the observer again what is stored, where something may be that it was not told of."""
+    """Where one cluster's results go. `claimed` is called with the writer epoch as soon as the job has it; `restore`
+    tells the observer again what is stored, where something may be that it was not told of."""
 
     store: Store
     ends: KnownEnds
@@ -108,11 +108,10 @@ class Job:
         self._format = f"{FORMAT}_{scratch.name}"
         spark.dataSource.register(source_called(self._format))
 
-    def run(self, stop: Stopping) -> None:
-        """Until it is to stop, or until another writer takes over (TakenOver). CannotRun where Spark is gone."""
-        epoch = self._store.claim()
+    def run(self, epoch: int, stop: Stopping) -> None:
+        """As the writer with this epoch, until it is to stop, or until another writer takes over (TakenOver). CannotRun
+        where Spark is gone."""
         self._unread = self._ends.stored(self._cluster_id)
-        self._served.claimed(epoch)
         self._ends.start(self._cluster_id, epoch)
         pause_s = FIRST_PAUSE_S
         while not stop:
@@ -121,10 +120,7 @@ class Job:
             if stop:
                 return
             if isinstance(problem, Deposed):
-                raise TakenOver(
-                    f"another job has taken over cluster {self._section.name} in this database; stop one of them, or "
-                    "give each its own database.dsn"
-                ) from problem
+                raise TakenOver(self._section.name) from problem
             if isinstance(problem, CannotRun):
                 raise problem
             self._application.look(time.monotonic())

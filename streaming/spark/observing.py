@@ -23,12 +23,36 @@ class Observer(Protocol):
         """Why the query is not running now; None when it runs again."""
         ...
 
+    def stands_by(self, cluster: str, holder: str | None) -> None:
+        """Another job, whose name this is, judges the cluster while this one waits; None: this one does."""
+        ...
+
     def of(self, cluster: str) -> Watched:
         """Who wants to know how the parts of the job do that serve this cluster alone."""
         ...
 
     def watch(self, cluster: str) -> None:
         """The job watches this cluster from now on."""
+        ...
+
+
+class Leases(Protocol):
+    """Which clusters this job judges, and which one another job does (`store.lease`)."""
+
+    def want(self, cluster: str) -> None:
+        """This job is to judge this cluster, too."""
+        ...
+
+    def epoch(self, cluster: str) -> int | None:
+        """The writer's epoch; None while another job holds the lease. Deposed once another job has taken it."""
+        ...
+
+    def holders(self, cluster: str) -> str | None:
+        """Who holds what this job waits for; None before the first look."""
+        ...
+
+    def give_up(self, *clusters: str) -> None:
+        """Whoever waits for these clusters may take them at once; without a name: for all. The job writes no more."""
         ...
 
 

@@ -23,6 +23,10 @@ _OUTSIDE = (
 ADVICE = "check database.dsn, that the server runs, and that the user may create a schema there"
 
 
+FROZEN_AFTER_S = 10
+"""PostgreSQL ends the session of a process that stands still in a transaction: its locks must not outlast its lease."""
+
+
 class NotSetUp(Exception):
     """The database has no such table, or one of a version before."""
 
@@ -76,7 +80,7 @@ class Database:
             )
             # A deposed or frozen writer must not hold the others up for ever.
             self._connection.execute("set lock_timeout = '10s'")
-            self._connection.execute("set idle_in_transaction_session_timeout = '60s'")
+            self._connection.execute(f"set idle_in_transaction_session_timeout = '{FROZEN_AFTER_S}s'")
         return self._connection
 
     def _sentence(self, why: psycopg.Error) -> DatabaseUnreachable:

@@ -1,6 +1,7 @@
 """The history that ends by itself: a look at the database every minute, partitions for tomorrow, a cut every hour."""
 
 import logging
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -75,10 +76,14 @@ class HistoryKeeper:
         self._clock_s, self._now_s = clock_s, now_s
         self._cut_at_s = clock_s() + FIRST_CUT_S
         self._thread = Supervised(PART, self.look, answerable, at_end=self._database.close)
+        self._begun, self._started = threading.Lock(), False
 
     def start(self) -> None:
-        """Returns at once."""
-        self._thread.start()
+        """Returns at once; a second call changes nothing."""
+        with self._begun:
+            if not self._started:
+                self._started = True
+                self._thread.start()
 
     def stop(self) -> None:
         """Ends; a cut under way is made good by the next one."""

@@ -1,21 +1,25 @@
 """Who is the writer of a cluster, and whose turn it is to notify a receiver.
 
-A job claims the writer epoch of each of its clusters once, before the first batch. Only the job that holds a cluster's
+A job that takes the lease of a cluster (`lease`) claims its next writer epoch. Only the job that holds a cluster's
 latest epoch writes its batches and notifies receivers of it. A turn belongs to one job at a time:
 
     old job   turn begins, POST, mark, turn ends | next turn: another epoch, stops
     new job        claims the epoch,  waits for the turn | turn begins, reads what is unmarked, POST, mark
 
 A turn is one transaction with an advisory lock for the receiver. PostgreSQL ends it with the connection of a killed
-job, and after `idle_in_transaction_session_timeout` (see `Database`) that of a job which is frozen in a turn.
+job, and after `TURN_S` that of a job which is frozen in a turn.
 """
 
 import hashlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
+from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.core.ports import Deposed
 from .database import Connection, Database, DatabaseUnreachable
+
+TURN_S = 60
+"""A receiver may take so long for one attempt; nobody's batch waits for that."""
 
 
 class TurnTaken(Exception):
@@ -23,8 +27,16 @@ class TurnTaken(Exception):
 
 
 def claim(connection: Connection, cluster: str) -> int:
-    """A new epoch of the cluster. It is a time in µs, so that no writer of another database has the same one."""
+    """A new epoch of the cluster, which deposes every earlier writer of it. It is a time in µs, so that no writer of
+    another database has the same one.
+
+    Groups whose state this release cannot read are due at once: what they left open has to end.
+    """
     with connection.transaction():
+        connection.execute(
+            "update rebalance_monitor.states set due_ms = 0 where cluster = %s and version <> %s",
+            (cluster, STATE_VERSION),
+        )
         connection.execute("lock table rebalance_monitor.writer in share row exclusive mode")  # an epoch is used once
         row = connection.execute(
             "insert into rebalance_monitor.writer (cluster, epoch)"
@@ -63,6 +75,7 @@ def turn(connection: Connection, receiver: str, epochs: Collection[int]) -> Iter
     writer reads it after this turn.
     """
     with connection.transaction():
+        connection.execute(f"set local idle_in_transaction_session_timeout = '{TURN_S}s'")
         row = connection.execute("select pg_try_advisory_xact_lock(%s)", (_lock_number(receiver),)).fetchone()
         if row is None or not row[0]:
             raise TurnTaken(receiver)

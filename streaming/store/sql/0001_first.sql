@@ -9,6 +9,17 @@ create table rebalance_monitor.writer (
     claimed_at timestamptz not null default now()
 );
 
+-- Which job judges each cluster, and how long it may without saying so again; '-infinity': given up. A table of its own:
+-- a renewal must not wait for the transactions that share the writer's row.
+create table rebalance_monitor.leases (
+    cluster text primary key,
+    epoch bigint not null,
+    holder text not null,
+    session_pid integer not null,
+    session_start timestamptz not null,
+    until timestamptz not null
+);
+
 -- Next offset to read. This table, not Spark's checkpoint, says how far the job has come.
 create table rebalance_monitor.positions (
     cluster_id text not null,

@@ -1,5 +1,6 @@
 """What goes wrong with one request is that request's: it never stands in the middle of a log of JSON lines."""
 
+import http.client
 import logging
 import socket
 import struct
@@ -34,7 +35,7 @@ class Told:
         return b"x" * 1_000_000
 
     def readiness(self, cluster: str | None = None) -> tuple[bool, dict[str, object]]:
-        return True, {}
+        return (True, {}) if cluster is None else (False, {"standby": True} if cluster == "of another job" else {})
 
 
 @contextmanager
@@ -134,3 +135,22 @@ def test_it_stops_whatever_it_was_doing(started: bool) -> None:
     endpoint.stop()
     with pytest.raises(httpx.ConnectError):
         local().get(f"{endpoint.url}/healthz", timeout=PATIENCE_S)
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("", 200),
+        ("?standby=ok", 200),
+        ("?cluster=of+another+job", 503),
+        ("?cluster=of+another+job&standby=ok", 200),
+        ("?cluster=of+another+job&standby=no", 503),
+        ("?cluster=unreachable&standby=ok", 503),
+    ],
+)
+def test_whoever_starts_a_pair_takes_a_standby_for_ready(asked: str, status: int) -> None:
+    with answering(Told()) as (server, _):
+        connection = http.client.HTTPConnection(HOST, server.server_port, timeout=PATIENCE_S)
+        connection.request("GET", f"/readyz{asked}")
+        assert connection.getresponse().status == status
+        connection.close()

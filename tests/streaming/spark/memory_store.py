@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from rebalance_monitor.streaming.core.model.results import Incident, Result, Standing
 from rebalance_monitor.streaming.core.ports import (
@@ -14,12 +15,21 @@ from rebalance_monitor.streaming.core.ports import (
     PartitionKey,
     Position,
     RefusedRow,
+    Store,
     StoredState,
     already_there,
 )
 
 FIRST, AT_ONCE = 2, 300
 """Rows of waiting records that come with a state, and those that are read at once later."""
+
+
+class OwnStore(Store, Protocol):
+    """A store whose writer anyone becomes who asks."""
+
+    def claim(self) -> int:
+        """The writer's next epoch."""
+        ...
 
 
 class MemoryStore:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.spark.clusters import Clusters, SharedSession
 from rebalance_monitor.streaming.spark.failures import CannotRun, ClusterRefused
 from rebalance_monitor.streaming.spark.stopping import Stop
@@ -32,6 +33,27 @@ class Told:
         self.troubles[cluster] = problem
 
 
+class Held:
+    """Leases that other jobs hold; those of `lost` they have taken from this one."""
+
+    def __init__(self, *lost: str) -> None:
+        self._lost, self.given_up = lost, 0
+
+    def want(self, cluster: str) -> None:
+        pass
+
+    def epoch(self, cluster: str) -> int | None:
+        if cluster in self._lost:
+            raise Deposed
+        return None
+
+    def holders(self, cluster: str) -> str | None:
+        return "process 1 on elsewhere"
+
+    def give_up(self, *clusters: str) -> None:
+        self.given_up += 1
+
+
 def settings(*names: str, port: int = 9, **sections: Any) -> Settings:
     clusters = [{"name": name, "bootstrap_servers": f"127.0.0.1:{port}"} for name in names]
     return Settings.model_validate({"clusters": clusters, **sections})
@@ -49,9 +71,12 @@ def refusing(*names: str) -> Callable[[str], Any]:
 
 
 @contextmanager
-def running(given: Settings, tmp_path: Path, serve: Callable[[str], Any]) -> Iterator[tuple[Clusters, Told]]:
-    told, stop = Told(), Stop(lambda number: None)
-    some = Clusters(given, tmp_path, stop, SharedSession(), serve, told, None, None, None, told.forget)  # type: ignore[arg-type]
+def running(
+    given: Settings, tmp_path: Path, serve: Callable[[str], Any], leases: Held | None = None
+) -> Iterator[tuple[Clusters, Told]]:
+    told, stop, session = Told(), Stop(lambda number: None), SharedSession()
+    leases = leases or Held()
+    some = Clusters(given, tmp_path, stop, session, leases, serve, told, None, None, None, told.forget)  # type: ignore[arg-type]
     try:
         yield some, told
     finally:
@@ -106,3 +131,13 @@ def test_one_cluster_under_two_names_is_refused(tmp_path: Path) -> None:
         some._alone("a", "id")
         with pytest.raises(ClusterRefused, match="clusters a and b are one Kafka cluster"):
             some._alone("b", "id")
+
+
+def test_a_job_that_lost_its_leases_ends_and_takes_none_again(tmp_path: Path) -> None:
+    leases = Held("a")
+    with (
+        running(settings("a"), tmp_path, refusing(), leases) as (some, _),
+        pytest.raises(CannotRun, match="another job has taken over cluster a, because this one did not renew"),
+    ):
+        until(lambda: not seen(some))
+    assert leases.given_up == 1, "once all have come to their end"

@@ -26,7 +26,9 @@ from rebalance_monitor.streaming.spark.clusters import run_job
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     observer = SimpleNamespace(trouble=lambda cluster, problem: None, watch=lambda cluster: None)
-    run_job(Settings.model_validate(json.loads(sys.argv[1])), lambda cluster: nullcontext(None), observer, None, None)
+    leases = SimpleNamespace(want=lambda cluster: None, epoch=lambda cluster: None, give_up=lambda: None)
+    settings = Settings.model_validate(json.loads(sys.argv[1]))
+    run_job(settings, leases, lambda cluster: nullcontext(None), observer, None, None)
 except KeyboardInterrupt:
     sys.exit("interrupted")
 except CannotRun as why:

@@ -8,7 +8,7 @@ from rebalance_monitor.streaming.store.postgres import PostgresStore
 
 pytestmark = pytest.mark.postgres
 INTERNAL = {
-    "migrations", "writer", "states", "kept_states", "waiting_rows", "known_ends", "topic_samples",
+    "migrations", "writer", "leases", "states", "kept_states", "waiting_rows", "known_ends", "topic_samples",
     "stored_generations", "stored_contents",
 }  # fmt: skip
 VIEWS = {"bursts", "generations", "members"}

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from rebalance_monitor.streaming.core.ports import GroupKey, Store, StoredState
+from rebalance_monitor.streaming.core.ports import GroupKey, StoredState
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, onto
-from tests.streaming.spark.memory_store import MemoryStore
+from tests.streaming.spark.memory_store import MemoryStore, OwnStore
 from tests.streaming.store.test_postgres import rows
 
 ONE, OTHER = GroupKey("c", "one"), GroupKey("c", "other")
@@ -26,39 +26,39 @@ class WaitingRowsContract:
     epoch: int
 
     @pytest.fixture
-    def empty(self) -> Store:
+    def empty(self) -> OwnStore:
         raise NotImplementedError
 
-    def write(self, store: Store, start: int, states: dict[GroupKey, StoredState]) -> None:
+    def write(self, store: OwnStore, start: int, states: dict[GroupKey, StoredState]) -> None:
         store.commit(commit(self.epoch, start, start + 10, states=onto(store, states)))
 
     @pytest.fixture
-    def claimed(self, empty: Store) -> Store:
+    def claimed(self, empty: OwnStore) -> OwnStore:
         self.epoch = empty.claim()
         return empty
 
-    def test_a_state_comes_with_its_first_two_rows(self, claimed: Store) -> None:
+    def test_a_state_comes_with_its_first_two_rows(self, claimed: OwnStore) -> None:
         self.write(claimed, 0, {ONE: waiting(0, 5), OTHER: waiting(0, 1)})
         found = claimed.load([ONE, OTHER, GroupKey("c", "unknown")])
         assert found[ONE].waiting == {0: b"row 0", 1: b"row 1"}
         assert found[OTHER].waiting == {0: b"row 0"}
         assert found.keys() == {ONE, OTHER}
 
-    def test_groups_that_wait_are_listed(self, claimed: Store) -> None:
+    def test_groups_that_wait_are_listed(self, claimed: OwnStore) -> None:
         self.write(claimed, 0, {ONE: waiting(0, 5), OTHER: waiting(0, 1)})
         assert claimed.waiting("c") == [ONE, OTHER]
         assert claimed.waiting("d") == []
         self.write(claimed, 10, {ONE: waiting(5, 5, waits=(5, 5))})
         assert claimed.waiting("c") == [OTHER]
 
-    def test_more_are_read_from_a_position_on(self, claimed: Store) -> None:
+    def test_more_are_read_from_a_position_on(self, claimed: OwnStore) -> None:
         self.write(claimed, 0, {ONE: waiting(0, 3)})
         self.write(claimed, 10, {ONE: waiting(3, 6)})
         assert claimed.load_waiting(ONE, 2) == {at: f"row {at}".encode() for at in range(2, 6)}
         assert claimed.load_waiting(ONE, 6) == {}
         assert claimed.load_waiting(OTHER, 0) == {}
 
-    def test_a_long_queue_is_read_in_parts(self, claimed: Store) -> None:
+    def test_a_long_queue_is_read_in_parts(self, claimed: OwnStore) -> None:
         self.write(claimed, 0, {ONE: waiting(0, 2_000)})
         read: dict[int, bytes] = {}
         while part := claimed.load_waiting(ONE, len(read)):
@@ -66,7 +66,7 @@ class WaitingRowsContract:
             read.update(part)
         assert list(read) == list(range(2_000))
 
-    def test_what_is_outside_of_the_span_is_deleted(self, claimed: Store) -> None:
+    def test_what_is_outside_of_the_span_is_deleted(self, claimed: OwnStore) -> None:
         self.write(claimed, 0, {ONE: waiting(0, 6), OTHER: waiting(0, 6)})
         self.write(claimed, 10, {ONE: waiting(0, 0, waits=(4, 6))})
         assert claimed.load([ONE])[ONE].waiting == {4: b"row 4", 5: b"row 5"}
@@ -74,16 +74,16 @@ class WaitingRowsContract:
         self.write(claimed, 20, {ONE: waiting(0, 0, waits=(0, 0))})
         assert claimed.load([ONE])[ONE].waiting == {}
 
-    def test_a_group_begun_anew_leaves_nothing_of_the_queue_before(self, claimed: Store) -> None:
+    def test_a_group_begun_anew_leaves_nothing_of_the_queue_before(self, claimed: OwnStore) -> None:
         self.write(claimed, 0, {ONE: waiting(0, 6)})
         self.write(claimed, 10, {ONE: waiting(0, 2, waiting={0: b"new 0", 1: b"new 1"})})
         assert claimed.load_waiting(ONE, 0) == {0: b"new 0", 1: b"new 1"}
 
-    def test_a_state_without_a_word_on_rows_leaves_them(self, claimed: Store) -> None:
+    def test_a_state_without_a_word_on_rows_leaves_them(self, claimed: OwnStore) -> None:
         self.write(claimed, 0, {ONE: StoredState(version=1, state=b"s", due_ms=None)})
         assert claimed.load([ONE])[ONE].waiting == {}
 
-    def test_groups_are_found_by_the_partition_of_their_records(self, claimed: Store) -> None:
+    def test_groups_are_found_by_the_partition_of_their_records(self, claimed: OwnStore) -> None:
         unknown, elsewhere = GroupKey("c", "unknown"), GroupKey("c", "elsewhere")
         self.write(
             claimed,
@@ -100,14 +100,14 @@ class WaitingRowsContract:
 
 class TestMemoryStore(WaitingRowsContract):
     @pytest.fixture
-    def empty(self) -> Store:
+    def empty(self) -> OwnStore:
         return MemoryStore()
 
 
 @pytest.mark.postgres
 class TestPostgresStore(WaitingRowsContract):
     @pytest.fixture
-    def empty(self, store: PostgresStore) -> Store:
+    def empty(self, store: PostgresStore) -> OwnStore:
         return store
 
     def test_the_number_of_waiting_records_is_seen_from_outside(self, store: PostgresStore) -> None:
