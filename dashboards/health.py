@@ -60,9 +60,13 @@ def _alive() -> list[Panel]:
         ),
         graph(
             "Ready",
-            [line("{{cluster}}", queries.aggregated, metrics.READY, FLEET, how="max")],
-            unit="bool_yes_no",
-            description="Whether the cluster is reachable and read up to its end.",
+            [
+                line("{{cluster}}", queries.aggregated, metrics.READY, FLEET, how="max"),
+                line("{{cluster}} standbys", queries.aggregated, metrics.STANDBY, FLEET, how="sum"),
+            ],
+            unit="none",
+            description="Whether the cluster is reachable and read up to its end, by the job that judges it; and how "
+            "many jobs stand by.",
         ),
         graph(
             "Blind, or a part fails",

@@ -133,7 +133,7 @@ def idle_task_time(scope: str) -> Panel:
 def clusters_not_ready(span: int) -> Panel:
     return number(
         "Clusters not ready",
-        f"count({queries.series(metrics.READY, FLEET)} == 0) or vector(0)",
+        f"count({queries.aggregated(metrics.READY, ('cluster',), FLEET, how='max')} == 0) or vector(0)",
         unit="none",
         description="Clusters that cannot be reached or are not read up to their end: no verdict is current there.",
         bad_from=1,

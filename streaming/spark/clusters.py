@@ -61,10 +61,10 @@ class SharedSession:
 
     def __init__(self) -> None:
         self.wanted, self._there = threading.Event(), threading.Event()
-        self._spark: SparkSession | None = None
+        self.spark: SparkSession | None = None
 
     def is_there(self, spark: "SparkSession") -> None:
-        self._spark = spark
+        self.spark = spark
         self._there.set()
 
     def wait(self, stop: Stopping) -> "SparkSession | None":
@@ -73,7 +73,7 @@ class SharedSession:
         while not self._there.wait(LOOK_EVERY_S):
             if stop:
                 return None
-        return self._spark
+        return self.spark
 
 
 class ClusterThread:
@@ -250,14 +250,16 @@ class Clusters:
 
     def _stand_by(self, name: str, stop: Stopping) -> int | None:
         """The epoch, once the job that holds the lease has ended; None if the end comes first. Spark runs by then."""
-        if (spark := self._session.wait(stop)) is not None:
-            warm_up(spark)
-        said: str | None = None
+        self._session.wanted.set()
+        warm, said = False, ""
         while not stop:
             if (epoch := self._epoch(name)) is not None:
                 self._observer.stands_by(name, None)
                 return epoch
-            if (holder := self._leases.holders(name)) is not None and holder != said:
+            if not warm and (spark := self._session.spark) is not None:
+                warm_up(spark)
+                warm = True
+            if warm and (holder := self._leases.holders(name)) is not None and holder != said:
                 said = holder
                 log_event("stands_by", cluster=name, holder=holder)
                 self._observer.stands_by(name, holder)

@@ -7,7 +7,7 @@ latest epoch writes its batches and notifies receivers of it. A turn belongs to 
     new job        claims the epoch,  waits for the turn | turn begins, reads what is unmarked, POST, mark
 
 A turn is one transaction with an advisory lock for the receiver. PostgreSQL ends it with the connection of a killed
-job, and after `TURN_S` that of a job which is frozen in a turn.
+job, and after `TURN_MS` that of a job which is frozen in a turn.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.core.ports import Deposed
 from .database import Connection, Database, DatabaseUnreachable
 
-TURN_S = 60
+TURN_MS = 60_000
 """A receiver may take so long for one attempt; nobody's batch waits for that."""
 
 
@@ -67,7 +67,9 @@ def clusters_of(connection: Connection, epochs: Collection[int], *, lock: bool =
 
 
 @contextmanager
-def turn(connection: Connection, receiver: str, epochs: Collection[int]) -> Iterator[list[str]]:
+def turn(
+    connection: Connection, receiver: str, epochs: Collection[int], frozen_after_ms: int = TURN_MS
+) -> Iterator[list[str]]:
     """One attempt at a receiver, its mark included; the clusters that it may be told of. Raises TurnTaken or Deposed
     before the block begins.
 
@@ -75,7 +77,7 @@ def turn(connection: Connection, receiver: str, epochs: Collection[int]) -> Iter
     writer reads it after this turn.
     """
     with connection.transaction():
-        connection.execute(f"set local idle_in_transaction_session_timeout = '{TURN_S}s'")
+        connection.execute(f"set local idle_in_transaction_session_timeout = {frozen_after_ms}")
         row = connection.execute("select pg_try_advisory_xact_lock(%s)", (_lock_number(receiver),)).fetchone()
         if row is None or not row[0]:
             raise TurnTaken(receiver)

@@ -133,7 +133,9 @@ def test_a_frozen_job_keeps_its_turn_for_a_bounded_time(store: PostgresStore, ds
     first = store.claim()
     frozen, other = Database(dsn), Database(dsn)
     with other.session() as mine:
-        assert mine.execute("show idle_in_transaction_session_timeout").fetchone() == ("1min",)
+        assert mine.execute("show idle_in_transaction_session_timeout").fetchone() == ("10s",), "of any transaction"
+        with turn(mine, "webhook:chat", [first]):
+            assert mine.execute("show idle_in_transaction_session_timeout").fetchone() == ("1min",)
 
     def next_turn(epoch: int) -> bool:
         with other.session() as mine:
@@ -145,8 +147,7 @@ def test_a_frozen_job_keeps_its_turn_for_a_bounded_time(store: PostgresStore, ds
 
     def stand_still() -> None:
         with frozen.session() as connection:
-            connection.execute("set idle_in_transaction_session_timeout = '300ms'")
-            with turn(connection, "webhook:chat", [first]):
+            with turn(connection, "webhook:chat", [first], frozen_after_ms=300):
                 second = store.claim()
                 assert not next_turn(second)
                 until(lambda: next_turn(second))
