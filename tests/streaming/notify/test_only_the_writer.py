@@ -146,12 +146,11 @@ def test_a_frozen_job_keeps_its_turn_for_a_bounded_time(store: PostgresStore, ds
                 return False
 
     def stand_still() -> None:
-        with frozen.session() as connection:
-            with turn(connection, "webhook:chat", [first], frozen_after_ms=300):
-                second = store.claim()
-                assert not next_turn(second)
-                until(lambda: next_turn(second))
-                connection.execute("select 'the mark'")
+        with frozen.session() as connection, turn(connection, "webhook:chat", [first], frozen_after_ms=300):
+            second = store.claim()
+            assert not next_turn(second)
+            until(lambda: next_turn(second))
+            connection.execute("select 'the mark'")
 
     with pytest.raises(DatabaseUnreachable, match="idle-in-transaction timeout"):
         stand_still()
