@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history fuzz attack foreign share probing oracle test test-of check metrics-page rooms picture clean
+.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history fuzz attack foreign share probing chaos oracle test test-of check metrics-page rooms picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ probing: install  ## judge Streams applications whose copies restore slowly, or 
 
 attack: install  ## judge captures and simulated clusters with wrong clocks, holes and late starts (at most an hour; resumes)
 	@exec $(BIN)/python -m lab.attack $(ARGS)
+
+chaos: install  ## kill parts of a running system, and count what is lost, doubled or wrong (15 min; ARGS="--kills 200" resumes)
+	@exec $(BIN)/python -m lab.chaos $(ARGS)
 
 test: install  ## run every test, one line per tier (TIER=unit: one tier; ARGS="-x" goes to pytest)
 	@exec $(BIN)/python -m lab.tiers $(TIER) $(ARGS)

@@ -99,20 +99,14 @@ class TrueGenerations:
         return self.load.size.log_partitions
 
     def cluster(self) -> dict[str, Any]:
-        told = self.load.settings
-        connect = {
-            name: {key: value for key, value in asdict(one).items() if key in _CONNECT_KEYS}
-            for name, one in told.connect.items()
-        }
-        libraries = {pattern: library.value for pattern, library in told.client_libraries.items()}
-        return {"connect": connect, "client_libraries": libraries}
+        return described(self.load)
 
     def fill(self, bootstrap: str) -> Written:
         told = self.load.settings.connect.values()
         counts, _ = self.load.topics()
         counts |= {one.config_topic: 1 for one in told if one.config_topic is not None}
         counts |= {one.status_topic: STATUS_PARTITIONS for one in told if one.status_topic is not None}
-        _create(bootstrap, counts)
+        create_topics(bootstrap, counts)
         seen = _Counting()
         topic.append(bootstrap, seen.passing(self.load.records()))
         return Written(seen.records, self.load.generations)
@@ -129,13 +123,13 @@ class TrueGenerations:
         order = sorted(group.name for group in load.groups)
         dice.shuffle(order)
         wanted: dict[str, Judged] = {}
-        found = _judged_by(replay(records, load.settings, knowledge=load.knowledge(records[-1].timestamp_ms)).objects)
+        found = judged_by(replay(records, load.settings, knowledge=load.knowledge(records[-1].timestamp_ms)).objects)
         while sum(map(len, wanted.values())) * 100 < load.generations:
             name = order.pop()
             wanted[name] = found[name]
         with closing(psycopg.connect(dsn)) as connection:
             rows = connection.execute(_DOCUMENTS, (list(wanted),)).fetchall()
-        stored = _judged_by(document for (document,) in rows)
+        stored = judged_by(document for (document,) in rows)
         for name, judged in wanted.items():
             if stored[name] != judged:
                 at = _first_difference(stored[name], judged)
@@ -155,7 +149,18 @@ class TrueGenerations:
             )
 
 
-def _judged_by(objects: Iterable[Mapping[str, Any]]) -> dict[str, Judged]:
+def described(load: Load) -> dict[str, Any]:
+    """What the job is told of the cluster of a load."""
+    told = load.settings
+    connect = {
+        name: {key: value for key, value in asdict(one).items() if key in _CONNECT_KEYS}
+        for name, one in told.connect.items()
+    }
+    libraries = {pattern: library.value for pattern, library in told.client_libraries.items()}
+    return {"connect": connect, "client_libraries": libraries}
+
+
+def judged_by(objects: Iterable[Mapping[str, Any]]) -> dict[str, Judged]:
     """Verdicts of generations, by group and offset."""
     found = defaultdict[str, Judged](dict)
     for one in objects:
@@ -192,7 +197,7 @@ class _Counting:
             yield one.topic, one.partition, one.key, one.value, one.timestamp_ms
 
 
-def _create(bootstrap: str, counts: dict[str, int]) -> None:
+def create_topics(bootstrap: str, counts: dict[str, int]) -> None:
     """Topics with so many partitions. Their records are old, and stay."""
     wanted = [NewTopic(name, count, 1, config={"retention.ms": "-1"}) for name, count in counts.items()]
     if not wanted:

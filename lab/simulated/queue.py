@@ -12,9 +12,9 @@ START_MS = 1_790_000_000_000
 class Queue:
     """Events in the order of their times; those of one time in the order in which they were asked for."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, start_ms: float = START_MS) -> None:
         self.random = Random(seed)
-        self.now_ms: float = START_MS
+        self.now_ms = start_ms
         self._events: list[tuple[float, int, Step]] = []
         self._asked = 0
 

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.killing_job import AFTER, FOUND, FROZEN, INSIDE
+from lab.chaos.killing_job import AFTER, FOUND, FROZEN, INSIDE
 from tests.integration.spark_cluster import GROUPS, expected, found, notified, sections, standalone, write
 from tests.integration.watched import Watched, own_lab
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
-PROGRAM = (sys.executable, "-m", "tests.integration.killing_job")
+PROGRAM = (sys.executable, "-m", "lab.chaos.killing_job")
 # How soon the driver gives up an executor that says nothing: by default after two minutes.
 SOON = {
     "spark.network.timeout": "10s",

@@ -46,6 +46,7 @@ class Load:
 
     size: Size
     kinds: tuple[str, ...] = tuple(KINDS)
+    start_ms: int = START_MS
     planted: dict[tuple[str, int], Rules] = field(default_factory=dict)
     generations: int = 0
     groups: list[PlayedGroup] = field(init=False)
@@ -55,7 +56,7 @@ class Load:
 
     def __post_init__(self) -> None:
         size = self.size
-        self._queue, self._dice = Queue(size.seed), Random(f"load {size.seed}")
+        self._queue, self._dice = Queue(size.seed, self.start_ms), Random(f"load {size.seed}")
         self.groups = []
         for number in range(size.groups):
             kind = self.kinds[number % len(self.kinds)]

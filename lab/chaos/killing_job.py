@@ -1,5 +1,5 @@
-"""`python -m tests.integration.killing_job CONFIG FOLDER`: `rebalance-monitor run` on a cluster of Spark, one of whose
-executors is killed or frozen once, at a point of a bundle's commit.
+"""`python -m lab.chaos.killing_job CONFIG FOLDER`: `rebalance-monitor run`, one of whose executors (on one machine: the
+job's own Java process) is killed or frozen at a point of a bundle's commit.
 
 FOLDER holds a file with the point's name; the first process that gets there takes the file away. What a frozen one
 finds when it goes on stands in FOLDER/`FOUND`.
@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.cli.task_store import TaskStore, task_store
 from rebalance_monitor.streaming.core.ports import Commit
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 
-INSIDE, AFTER, FROZEN, FOUND = "inside", "after", "frozen", "found"
+BEFORE, INSIDE, AFTER, FROZEN, FOUND = "before", "inside", "after", "frozen", "found"
 
 
 def executor_of(pid: int) -> list[int]:
@@ -65,6 +65,7 @@ class KillingStore:
     def commit(self, commit: Commit) -> Any:
         if not commit.results:
             return self._store.commit(commit)
+        at(self._folder, BEFORE, signal.SIGKILL)
         was_frozen, came = at(self._folder, FROZEN, signal.SIGSTOP), "committed"
         try:
             done = self._store.commit(commit)
@@ -105,6 +106,6 @@ def main(config: str, folder: str) -> int:
 
 if __name__ == "__main__":
     # By its own name, or its classes could not be sent.
-    from tests.integration import killing_job
+    from lab.chaos import killing_job
 
     raise SystemExit(killing_job.main(*sys.argv[1:]))

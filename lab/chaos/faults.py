@@ -1,0 +1,116 @@
+"""What is done to the world: each fault once at a random moment of the load."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from lab.chaos.killing_job import AFTER, BEFORE, INSIDE
+from lab.chaos.world import World
+from lab.sessions import end_session, signal_session
+
+SHORT_S, AWAY_S = 3.0, 6.0
+_CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'rebalance-monitor'"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """`changes`: of the holder, at most."""
+
+    name: str
+    strike: Callable[[World], None]
+    changes: int = 1
+
+
+def _kill(*pids: int) -> None:
+    for pid in pids:
+        with suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _job(world: World) -> None:
+    child = world.holder().child
+    assert child is not None
+    child.process.kill()
+    end_session(child.pid)
+
+
+def _driver(world: World) -> None:
+    child = world.holder().child
+    assert child is not None
+    child.process.kill()
+
+
+def _of_holder(*words: str) -> Callable[[World], None]:
+    return lambda world: _kill(*world.holder().processes(*words))
+
+
+def _point(name: str) -> Callable[[World], None]:
+    """The next bundle that has results kills its processes there."""
+
+    def strike(world: World) -> None:
+        (world.points / name).touch()
+        world.wait(f"a bundle comes to the point {name}", lambda: not (world.points / name).exists())
+
+    return strike
+
+
+def _ends(world: World) -> None:
+    child = world.holder().child
+    assert child is not None
+    child.process.terminate()
+
+
+def _stands_still(world: World) -> None:
+    """Longer than its lease: the other job takes over, and this one goes on afterwards."""
+    holder = world.holder()
+    assert holder.child is not None
+    signal_session(holder.child.pid, signal.SIGSTOP)
+    world.wait("another holder", lambda: world.holder() is not holder)
+    signal_session(holder.child.pid, signal.SIGCONT)
+
+
+def _pauses(world: World) -> None:
+    holder = world.holder().child
+    assert holder is not None
+    signal_session(holder.pid, signal.SIGSTOP)
+    time.sleep(SHORT_S)
+    signal_session(holder.pid, signal.SIGCONT)
+
+
+def _broker_pauses(world: World) -> None:
+    os.kill(world.broker.child.pid, signal.SIGSTOP)
+    time.sleep(AWAY_S)
+    os.kill(world.broker.child.pid, signal.SIGCONT)
+
+
+def _receiver_away(world: World) -> None:
+    world.receiver.hold()
+    time.sleep(AWAY_S)
+    world.receiver.release()
+
+
+def _connections_cut(world: World) -> None:
+    world.rows(_CUT)
+
+
+FAULTS = (
+    Fault("job killed, all its processes", _job),
+    Fault("driver killed alone", _driver),
+    Fault("Java process killed", _of_holder("java", "SparkSubmit")),
+    Fault("source process killed", _of_holder("python_streaming_source_runner"), changes=0),
+    Fault("folding processes killed", _of_holder("daemon", "pyspark.worker"), changes=0),
+    Fault("killed before a bundle's transaction", _point(BEFORE)),
+    Fault("killed inside a bundle's transaction", _point(INSIDE)),
+    Fault("killed after a bundle's transaction", _point(AFTER)),
+    Fault("job ended (SIGTERM)", _ends),
+    Fault("job stands still past its lease", _stands_still),
+    Fault("job stands still for a moment", _pauses, changes=0),
+    Fault("PostgreSQL killed", World.kill_postgres),
+    Fault("connections to PostgreSQL cut", _connections_cut, changes=0),
+    Fault("broker killed", World.kill_broker, changes=0),
+    Fault("broker stands still", _broker_pauses, changes=0),
+    Fault("receiver does not answer", _receiver_away, changes=0),
+)

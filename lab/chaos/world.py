@@ -1,0 +1,210 @@
+"""What faults are done to: broker, PostgreSQL, a program that is notified, and two jobs of one configuration, each of
+which is started again whenever it ends, as systemd or Kubernetes do it."""
+
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import psycopg
+import yaml
+
+from lab.asking import local
+from lab.bench.prepared import described
+from lab.bench.stage import BenchStage
+from lab.chaos.load import LOG_TOPIC, PacedLoad
+from lab.cluster import broker, jars, postgres
+from lab.errors import LabError
+from lab.paths import ROOT
+from lab.ports import HOST, free_ports
+from lab.process import Child, Lab
+from lab.receivers.hook_receiver import HookReceiver
+from lab.sessions import end_session, members
+
+RECOVERED_WITHIN_S = 180.0
+LOOK_S = 0.25
+LEASE_TAKEN = '"event": "lease_taken"'
+
+
+class Monitor:
+    """One of the jobs."""
+
+    def __init__(self, lab: Lab, name: str, configuration: Path, points: Path, port: int) -> None:
+        self._lab, self.name, self.port = lab, name, port
+        self._command = [sys.executable, "-m", "lab.chaos.killing_job", str(configuration), str(points)]
+        self.child: Child | None = None
+        self.starts = 0
+
+    def look(self) -> None:
+        """Starts it if it does not run."""
+        if self.child is not None and self.child.running():
+            return
+        if self.child is not None:
+            end_session(self.child.pid)
+        self.starts += 1
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        self.child = self._lab.start(self.name, self._command, environment=environment, cwd=ROOT)
+
+    def ready(self) -> bool:
+        with suppress(httpx.HTTPError):
+            return local().get(f"http://{HOST}:{self.port}/readyz", timeout=2).status_code == 200
+        return False
+
+    def processes(self, *words: str) -> list[int]:
+        """Processes of the job whose command has all these words."""
+        assert self.child is not None
+        found = []
+        for pid in members(self.child.pid):
+            with suppress(OSError):
+                command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                if all(word in command for word in words):
+                    found.append(pid)
+        return found
+
+    def taken(self) -> int:
+        """How often it took the lease."""
+        assert self.child is not None
+        return self.child.log.read_text(errors="replace").count(LEASE_TAKEN)
+
+
+class World:
+    """Runs from `start` until its lab ends."""
+
+    def __init__(self, lab: Lab, seed: int) -> None:
+        self.lab, self._seed = lab, seed
+        self.receiver = HookReceiver()
+        self.points = lab.folder / "points"
+        self.monitors: list[Monitor] = []
+        self._watching = threading.Event()
+        self._supervisor = threading.Thread(target=self._supervise, name="supervisor", daemon=True)
+
+    def start(self) -> None:
+        self.points.mkdir()
+        self._stage = BenchStage(self.lab)
+        self._stage.prepare()
+        self.postgres, self.broker = self._stage.postgres, self._stage.broker
+        self.load = PacedLoad(self.broker.address, self._seed)
+        self.receiver.__enter__()
+        self.lab.on_stop(lambda: self.receiver.__exit__(None, None, None))
+        self.load.prepare()
+        for number, port in enumerate(free_ports(2), 1):
+            path = self.lab.folder / f"monitor-{number}.yaml"
+            path.write_text(yaml.safe_dump(self._configuration(port), sort_keys=False))
+            self.monitors.append(Monitor(self.lab, f"job-{number}", path, self.points, port))
+        self.monitors[0].look()
+        self.wait("the first job", self.monitors[0].ready)
+        self._supervisor.start()
+        self.wait("the standby", self.standby_waits)
+        self.load.start()
+
+    def end(self) -> None:
+        """No more records, and nobody starts a job again; all that was written is stored and notified."""
+        self.load.stop()
+        self.recovered()
+        self.wait("all notifications", self._all_notified)
+        self._watching.set()
+        self._supervisor.join()
+
+    def _configuration(self, port: int) -> dict[str, object]:
+        cluster = {"name": "chaos", "bootstrap_servers": self.broker.address, **described(self.load.load)}
+        return {
+            "clusters": [cluster],
+            "database": {"dsn": self.postgres.dsn},
+            "source": {"offsets_topic": LOG_TOPIC, "heartbeat_ms": 2_000},
+            "http": {"host": HOST, "port": port},
+            "page": {"enabled": False},
+            "audit": {"every_ms": None},
+            "alerting": {"webhooks": [{"name": "hook", "url": f"{self.receiver.url}/hook"}]},
+            "spark": {"driver_memory": "600m", "checkpoint_dir": str(self.lab.folder / f"spark-{port}")},
+        }
+
+    def _supervise(self) -> None:
+        while not self._watching.wait(LOOK_S):
+            for one in self.monitors:
+                one.look()
+
+    # -- what is asked of it ---------------------------------------------------------------------------------------
+
+    def wait(self, what: str, condition: Callable[[], bool], within_s: float = RECOVERED_WITHIN_S) -> None:
+        deadline_s = time.monotonic() + within_s
+        while not condition():
+            if time.monotonic() > deadline_s:
+                raise LabError(f"{what}: not within {within_s:.0f} s; see {self.lab.folder / 'logs'}")
+            time.sleep(LOOK_S)
+
+    def rows(self, statement: str) -> list[tuple[object, ...]]:
+        """LabError where the database does not answer."""
+        try:
+            with psycopg.connect(self.postgres.dsn, connect_timeout=5) as connection:
+                return connection.execute(statement.encode()).fetchall()
+        except psycopg.OperationalError as why:
+            raise LabError(f"PostgreSQL does not answer: {why}") from why
+
+    def holder(self) -> Monitor:
+        """The job that judges now."""
+        ((text,),) = self.rows("select holder from rebalance_monitor.leases")
+        found = re.match(r"process (\d+) on ", str(text))
+        for one in self.monitors:
+            if found is not None and one.child is not None and one.child.pid == int(found[1]):
+                return one
+        raise LabError(f"nobody knows the job {text}")
+
+    def standby_waits(self) -> bool:
+        """Whether the other job could take over now."""
+        holder = self.holder()
+        for one in self.monitors:
+            if one is not holder:
+                with suppress(httpx.HTTPError):
+                    asked = {"standby": "ok"}
+                    answer = local().get(f"http://{HOST}:{one.port}/readyz", params=asked, timeout=2)
+                    return answer.status_code == 200
+        return False
+
+    def taken(self) -> int:
+        """How often a lease was taken up to now."""
+        return sum(one.taken() for one in self.monitors)
+
+    def recovered(self) -> None:
+        """Waits until a job is ready and all that the broker has taken by now is stored."""
+        wanted = dict(self.load.ends)
+
+        def stored() -> bool:
+            with suppress(LabError):
+                found = {
+                    (topic, partition): at
+                    for topic, partition, at in self.rows(
+                        "select topic, partition, next_offset from rebalance_monitor.positions"
+                    )
+                }
+                behind = any(int(str(found.get(place, 0))) < end for place, end in wanted.items())
+                return not behind and any(one.ready() for one in self.monitors)
+            return False
+
+        self.wait("recovered", stored)
+
+    def _all_notified(self) -> bool:
+        return self.rows("select count(*) from rebalance_monitor.outbox where not done") == [(0,)]
+
+    # -- what is done to it ----------------------------------------------------------------------------------------
+
+    def kill_postgres(self) -> None:
+        """Its first process and all others of it, and starts it again."""
+        first = int((self.postgres.data / "postmaster.pid").read_text(encoding="ascii").split()[0])
+        children = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
+        for pid in (first, *map(int, children)):
+            with suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(1.0)
+        postgres.start_again(self.postgres)
+
+    def kill_broker(self) -> None:
+        """And starts it again on its data."""
+        self.broker.child.kill()
+        ports = (self._stage.ports.broker, self._stage.ports.controller)
+        self.broker = broker.start(self.lab, self._stage.java, jars.fetch(self._stage.java), *ports)
