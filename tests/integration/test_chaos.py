@@ -1,4 +1,4 @@
-"""A handful of what `make chaos` does: parts are killed under load, and nothing is lost, doubled or judged otherwise."""
+"""A handful of what `make chaos` does: parts are killed under load, and nothing is lost, doubled or misjudged."""
 
 import pytest
 
