@@ -65,8 +65,8 @@ def _alive() -> list[Panel]:
                 line("{{cluster}} standbys", queries.aggregated, metrics.STANDBY, FLEET, how="sum"),
             ],
             unit="none",
-            description="Whether the cluster is reachable and read up to its end, by the monitor that judges it; and how "
-            "many monitors stand by.",
+            description="Whether the cluster is reachable and read up to its end, by the monitor that judges it; and "
+            "how many monitors stand by.",
         ),
         graph(
             "Blind, or a part fails",

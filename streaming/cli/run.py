@@ -124,7 +124,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
             history.start()
 
         with closing(store):
-            yield Served(store, ends, claimed, partial(exporter.restore, store))
+            yield Served(store, ends, store.identify, claimed, partial(exporter.restore, store))
 
     def forget(cluster: str) -> None:
         exporter.forget(cluster)

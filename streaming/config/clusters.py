@@ -132,6 +132,7 @@ class ClusterSection(KafkaSection):
 
     name: Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_printable)]
     source: Literal["log", "poll"] = LOG
+    cluster_id: Annotated[str, Field(min_length=1)] | None = None
     connect: Annotated[dict[str, Annotated[ConnectSection, FromText]], FromText] = Field(default_factory=dict)
     client_libraries: Annotated[dict[ClientId, ClientLibrary], FromText] = Field(default_factory=dict)
     own_assignors: Annotated[dict[GroupPattern, Annotated[Meant, FromText]], FromText] = Field(default_factory=dict)

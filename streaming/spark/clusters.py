@@ -31,7 +31,7 @@ from .application import did_not_start
 from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
 from .java import NoJava
-from .job import Job, Served, log_event
+from .job import Identify, Job, Served, log_event
 from .observing import Leases, Observer
 from .scratch import scratch_folder
 from .session import master_of, stop_session
@@ -230,6 +230,7 @@ class Clusters:
                 if epoch is None and (epoch := self._stand_by(section.name, stop)) is not None:
                     served.claimed(epoch)
             if id_ is not None and epoch is not None:
+                identified(section, id_, served.identify)
                 pollers = ending.enter_context(polled(section, settings.polling, self._observer.of(section.name)))
                 if (spark := self._session.wait(stop)) is not None:
                     scratch = self._scratch / f"cluster-{next(self._numbers)}"
@@ -265,6 +266,25 @@ class Clusters:
                 self._observer.stands_by(name, holder)
             stop.wait(LOOK_EVERY_S)
         return None
+
+
+def identified(section: ClusterSection, id_: str, identify: Identify) -> None:
+    """ClusterRefused where another Kafka cluster answers than the one that is meant: what is kept of the groups of one
+    would be taken for the past of the other's."""
+    if section.cluster_id not in (None, id_):
+        raise ClusterRefused(
+            f"the brokers of cluster {section.name} say that its id is {id_}, and clusters[].cluster_id is "
+            f"{section.cluster_id}; correct bootstrap_servers or cluster_id"
+        )
+    before = identify(id_, begin_anew=section.cluster_id is not None)
+    if before is not None and section.cluster_id is None:
+        raise ClusterRefused(
+            f"cluster {section.name} was the Kafka cluster {before}, and its brokers now say {id_}; correct "
+            f"bootstrap_servers, give the other one a name of its own, or set its clusters[].cluster_id to {id_}: then "
+            "its groups begin anew under this name"
+        )
+    if before is not None:
+        log_event("cluster_begins_anew", cluster=section.name, cluster_id=id_, before=before)
 
 
 def _text(why: Exception) -> str:

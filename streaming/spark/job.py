@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.client_reference import ClientReference
@@ -58,13 +58,21 @@ def log_event(event: str, **fields: Any) -> None:
     log.info(event, extra={"fields": fields})
 
 
+class Identify(Protocol):
+    """Notes a Kafka cluster's own id."""
+
+    def __call__(self, cluster_id: str, *, begin_anew: bool) -> str | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Where one cluster's results go. `claimed` is called with the writer epoch as soon as the job has it; `restore`
+    """Where one cluster's results go. `identify` notes the Kafka cluster's own id and returns that of another one which
+    had this name before (`store.writer`). `claimed` is called with the writer epoch as soon as there is one; `restore`
     tells the observer again what is stored, where something may be that it was not told of."""
 
     store: Store
     ends: KnownEnds
+    identify: Identify
     claimed: Callable[[int], None]
     restore: Callable[[], None]
 

@@ -46,7 +46,7 @@ from .text import clean, name, original, restored
 from .topic_ids import TopicIds
 from .topic_samples import topic_samples, write_topics
 from .waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
-from .writer import check_epoch, claim
+from .writer import check_epoch, claim, identify
 
 KEPT_UNDECODABLE = 100
 OTHERS_LOOK_MS = 10_000
@@ -101,6 +101,11 @@ class PostgresStore(StoredPast):
         benchmark, a test): raises its epoch and returns it."""
         with self.database.session() as connection:
             return claim(connection, self.cluster)
+
+    def identify(self, cluster_id: str, *, begin_anew: bool) -> str | None:
+        """`writer.identify`, of the cluster of this store."""
+        with self.database.session() as connection:
+            return identify(connection, self.cluster, cluster_id, begin_anew=begin_anew)
 
     def positions(self) -> dict[PartitionKey, int]:
         """Next offset to read, for each partition ever committed; those that moved last come last."""

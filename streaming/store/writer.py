@@ -18,6 +18,8 @@ from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.core.ports import Deposed
 from .database import Connection, Database, DatabaseUnreachable
 
+UNREADABLE = 0
+"""The version of a state that no release reads: its group begins anew."""
 TURN_MS = 60_000
 """A receiver may take so long for one attempt; nobody's batch waits for that."""
 
@@ -47,6 +49,26 @@ def claim(connection: Connection, cluster: str) -> int:
         ).fetchone()
     assert row is not None
     return int(row[0])
+
+
+def identify(connection: Connection, cluster: str, cluster_id: str, *, begin_anew: bool) -> str | None:
+    """Notes which Kafka cluster has this name, by its writer. The id of another one that had it before: then nothing is
+    noted, unless its groups are to begin anew, which ends what they left open."""
+    with connection.transaction():
+        row = connection.execute(
+            "select cluster_id from rebalance_monitor.writer where cluster = %s for update", (cluster,)
+        ).fetchone()
+        before = None if row is None or row[0] == cluster_id else row[0]
+        if before is not None and not begin_anew:
+            return str(before)
+        connection.execute(
+            "update rebalance_monitor.writer set cluster_id = %s where cluster = %s", (cluster_id, cluster)
+        )
+        if before is not None:
+            connection.execute(
+                "update rebalance_monitor.states set version = %s, due_ms = 0 where cluster = %s", (UNREADABLE, cluster)
+            )
+    return before
 
 
 def check_epoch(connection: Connection, epoch: int, *, lock: bool = False) -> None:

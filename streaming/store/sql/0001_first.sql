@@ -6,7 +6,8 @@
 create table rebalance_monitor.writer (
     cluster text primary key,
     epoch bigint not null unique,
-    claimed_at timestamptz not null default now()
+    claimed_at timestamptz not null default now(),
+    cluster_id text  -- of the Kafka cluster that has this name; null before its brokers said it
 );
 
 -- Which job judges each cluster, and how long it may without saying so again; '-infinity': given up. A table of its own:

@@ -1,5 +1,6 @@
 """Threads of clusters, without Spark: nobody answers at their addresses, or who answers refuses."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.core.ports import Deposed
-from rebalance_monitor.streaming.spark.clusters import Clusters, SharedSession
+from rebalance_monitor.streaming.spark.clusters import Clusters, SharedSession, identified
 from rebalance_monitor.streaming.spark.failures import CannotRun, ClusterRefused
 from rebalance_monitor.streaming.spark.stopping import Stop
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
@@ -141,3 +142,32 @@ def test_a_job_that_lost_its_leases_ends_and_takes_none_again(tmp_path: Path) ->
     ):
         until(lambda: not seen(some))
     assert leases.given_up == 1, "once all have come to their end"
+
+
+@pytest.mark.parametrize(
+    ("configured", "stored", "refused"),
+    [
+        (None, None, None),
+        ("new", None, None),
+        ("new", "old", None),
+        (None, "old", "cluster a was the Kafka cluster old, and its brokers now say new; correct bootstrap_servers, "
+         "give the other one a name of its own, or set its clusters[].cluster_id to new"),
+        ("old", "old", "the brokers of cluster a say that its id is new, and clusters[].cluster_id is old"),
+    ],
+)  # fmt: skip
+def test_another_kafka_cluster_under_the_same_name_is_refused_unless_it_is_meant(
+    configured: str | None, stored: str | None, refused: str | None
+) -> None:
+    section = settings("a").clusters[0].model_copy(update={"cluster_id": configured})
+    anew: list[bool] = []
+
+    def identify(cluster_id: str, *, begin_anew: bool) -> str | None:
+        anew.append(begin_anew)
+        return stored
+
+    if refused is None:
+        identified(section, "new", identify)
+        assert anew == [configured is not None]
+    else:
+        with pytest.raises(ClusterRefused, match=re.escape(refused)):
+            identified(section, "new", identify)

@@ -4,15 +4,16 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
-from rebalance_monitor.streaming.core.ports import Deposed
+from rebalance_monitor.streaming.core.ports import Deposed, GroupKey
 from rebalance_monitor.streaming.notify.delivery import Delivery
 from rebalance_monitor.streaming.notify.webhook import Webhook
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.outbox import waiting
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.store.writer import check_epoch, clusters_of
-from tests.streaming.builders import PARTITION, commit, incident
+from tests.streaming.builders import PARTITION, commit, incident, state
 from tests.streaming.notify.receiver import receiving
 from tests.waiting import until
 
@@ -94,3 +95,17 @@ def test_a_store_without_a_cluster_hushes_what_it_commits_all_the_same(dsn: str,
         told = connection.execute("select key, done from rebalance_monitor.outbox").fetchall()
     assert told == [("i1:fired", True), ("i1:muted:config-jane-1", False)]
     of_a_task.close()
+
+
+def test_another_kafka_cluster_is_noted_only_where_its_groups_begin_anew(store: PostgresStore) -> None:
+    epoch, key = store.claim(), GroupKey("c", "g")
+    assert store.identify("k", begin_anew=False) is None
+    store.commit(commit(epoch, 0, 10, states={key: state()}))
+    assert store.identify("k", begin_anew=True) is None, "it is the same one"
+    assert store.due("c", 1) == []
+    assert store.identify("l", begin_anew=False) == "k"
+    assert store.identify("k", begin_anew=False) is None, "nothing was noted"
+    assert store.identify("l", begin_anew=True) == "k"
+    assert store.identify("l", begin_anew=False) is None
+    assert store.due("c", 1) == [key], "what it left open has to end"
+    assert store.load([key])[key].version != STATE_VERSION
