@@ -36,7 +36,14 @@ def parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="run the streaming job until it is stopped")
     run.add_argument("--config", metavar="FILE", help="configuration (YAML); environment variables override it")
+    run.add_argument("--shadow", metavar="SCHEMA", help="judge beside the live job into this schema; notify nobody")
     run.set_defaults(handle=_run)
+
+    compare = commands.add_parser("compare", help="list verdicts in which a shadow differs from the live job")
+    compare.add_argument("schema", metavar="SCHEMA", help="that of `run --shadow SCHEMA`")
+    compare.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
+    _output(compare)
+    compare.set_defaults(handle=_compare)
 
     serve = commands.add_parser("serve", help="serve the page and the JSON API, which `run` does by itself")
     serve.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
@@ -163,7 +170,13 @@ def _output(command: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from .run import run
 
-    return int(run(arguments.config))
+    return int(run(arguments.config, shadow=arguments.shadow))
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    from .compare import compare
+
+    return compare(arguments.config, arguments.schema, output=arguments.output)
 
 
 def _serve(arguments: argparse.Namespace) -> int:

@@ -17,15 +17,18 @@ from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from .exit_codes import DONE, InputError
 from .json_lines import log_to_stderr
 from .opening import database_dsn, need, settings_from, source
+from .shadow import schema_name, shadow_dsn, shadowed
 from .task_store import DSN, task_store
 from .version import package_version
 
 log = logging.getLogger("rebalance_monitor.job")
 
 
-def run(config: str | None, fold: FoldGroup | None = None) -> int:
-    """0 after a graceful stop. InputError where something outside must be mended first."""
-    settings = settings_from(config)
+def run(config: str | None, fold: FoldGroup | None = None, *, shadow: str | None = None) -> int:
+    """0 after a graceful stop. InputError where something outside must be mended first. `shadow`: the schema of a job
+    beside the live one."""
+    schema = None if shadow is None else schema_name(shadow)
+    settings = _settings(config, schema)
     problems = lacking(settings)
     if problems:
         raise InputError("\n".join(f"{source(config)}: {one}" for one in problems))
@@ -40,7 +43,7 @@ def run(config: str | None, fold: FoldGroup | None = None) -> int:
         with ExitStack() as ending:  # what was started last ends first
             plug_ins = PlugInHost()
             ending.callback(plug_ins.close)
-            _run(settings, dsn, config, ending, fold or fold_with(plug_ins))
+            _run(settings, shadow_dsn(dsn, schema), config, ending, fold or fold_with(plug_ins), schema)
     except (CannotRun, DatabaseUnreachable, PortTaken) as why:
         raise InputError(str(why)) from why
     return DONE
@@ -52,7 +55,14 @@ def holder() -> str:
     return f"process {os.getpid()} on {socket.gethostname()}, started {began} UTC"
 
 
-def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: FoldGroup) -> None:
+def _settings(config: str | None, shadow: str | None) -> Settings:
+    settings = settings_from(config)
+    return settings if shadow is None else shadowed(settings)
+
+
+def _run(
+    settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: FoldGroup, shadow: str | None
+) -> None:
     from rebalance_monitor.streaming.metrics.prometheus import Exporter
     from rebalance_monitor.streaming.spark.clusters import run_job
     from rebalance_monitor.streaming.spark.job import Served
@@ -60,14 +70,18 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
     from rebalance_monitor.streaming.store.known_ends import EndsKeeper
     from rebalance_monitor.streaming.store.lease import Lease
     from rebalance_monitor.streaming.store.maintenance import Windows
+    from rebalance_monitor.streaming.store.seeding import begin_from_live
     from . import keeping, telling
     from .auditing import AuditProcess, installed
     from .page_process import PageProcess
 
-    of_tasks = task_store(settings, config, notify=telling.tells(settings))
+    of_tasks = task_store(settings, config, notify=telling.tells(settings), shadow=shadow)
     windows = Windows(of_tasks.windows)
     with closing(of_tasks.open(dsn, windows)) as store:
         store.migrate()
+        if shadow is not None:
+            begun = begin_from_live(store.database)
+            log.info("shadow", extra={"fields": {"schema": shadow, "begins_with_states": begun}})
         known_gaps = store.known_gaps(settings.gap.shown_for_s())
     exporter = Exporter(
         settings.http.port,
@@ -79,6 +93,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
         limits=telling.limits(settings),
         windows=windows,
         cluster_label=settings.metrics.cluster_label,
+        shadow=shadow,
     )
     ending.callback(exporter.stop)
     exporter.start()
@@ -132,7 +147,7 @@ def _run(settings: Settings, dsn: str, config: str | None, ending: ExitStack, fo
 
     def reload() -> Settings | None:
         try:
-            found = settings_from(config)
+            found = _settings(config, shadow)
             if problems := lacking(found):
                 raise InputError("; ".join(problems))
         except InputError as why:

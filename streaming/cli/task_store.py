@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from .opening import database_dsn, settings_from
+from .shadow import shadow_dsn
 from .version import package_version
 
 if TYPE_CHECKING:
@@ -26,13 +27,15 @@ DSN = "REBALANCE_MONITOR__DATABASE__DSN"
 
 @dataclass(frozen=True, slots=True)
 class TaskStore:
-    """Opens the store, once in each process. `windows`: maintenance of the configuration; `config`: its file."""
+    """Opens the store, once in each process. `windows`: maintenance of the configuration; `config`: its file;
+    `shadow`: the schema of a job beside the live one."""
 
     config: str | None
     connect_timeout_ms: int
     undecodable_kept: int
     notify: bool
     windows: tuple[Maintenance, ...]
+    shadow: str | None = None
 
     def __call__(self) -> "PostgresStore":
         return _opened(self)
@@ -52,7 +55,7 @@ class TaskStore:
         )
 
 
-def task_store(settings: Settings, config: str | None, *, notify: bool) -> TaskStore:
+def task_store(settings: Settings, config: str | None, *, notify: bool, shadow: str | None = None) -> TaskStore:
     """As the configuration says. `notify`: somebody drains the outbox."""
     return TaskStore(
         None if config is None else os.path.abspath(config),
@@ -60,6 +63,7 @@ def task_store(settings: Settings, config: str | None, *, notify: bool) -> TaskS
         settings.database.undecodable_kept,
         notify,
         tuple(one.core() for one in settings.maintenance),
+        shadow,
     )
 
 
@@ -68,4 +72,4 @@ def _opened(of: TaskStore) -> "PostgresStore":
     from rebalance_monitor.streaming.store.maintenance import Windows
 
     dsn = os.environ.get(DSN) or database_dsn(settings_from(of.config), of.config)
-    return of.open(dsn, Windows(of.windows))
+    return of.open(dsn if of.shadow is None else shadow_dsn(dsn, of.shadow), Windows(of.windows))

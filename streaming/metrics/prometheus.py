@@ -44,11 +44,15 @@ class Exporter:
         limits: SeriesLimits | None = None,
         windows: Windows | None = None,
         cluster_label: str = metrics.CLUSTER,
+        shadow: str | None = None,
     ) -> None:
+        """`shadow`: the schema of a job beside the live one. Its series have other names, so that no rule and no
+        dashboard takes them for the live job's."""
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it untyped
         self._lock = threading.RLock()
         self._path, self._version, self._page, self._cluster_label = path, version, page, cluster_label
         self._clock_s, self._now_s, self._limits = clock_s, now_s, limits
+        self._shadow = shadow
         self._windows = windows if windows is not None else Windows()
         named = tuple(clusters)
         # What is of the job as a whole has the name of its cluster, and none where it watches several.
@@ -182,7 +186,8 @@ class Exporter:
             for numbers in self._of.values():
                 numbers.sweep()
             self._maintenance()
-            return generate_latest(_Together([self._families, *(one.families for one in self._of.values())]))
+            together = _Together([self._families, *(one.families for one in self._of.values())])
+            return generate_latest(together if self._shadow is None else _Renamed(together))
 
     def _maintenance(self) -> None:
         """The windows that run, each with its end."""
@@ -206,6 +211,8 @@ class Exporter:
             state: dict[str, object] = {"ready": restored and len(excused) == len(missing), "clusters": missing}
             if some and all(one.stands_by_well() for one in some.values()):
                 state["standby"] = True
+            if self._shadow is not None:
+                state["shadow"] = self._shadow
             if cluster is None and len(some) > 1:
                 state["watched"] = sorted(some)
             degraded = {name: one.degraded() for name, one in sorted(some.items()) if one.degraded()}
@@ -237,3 +244,21 @@ class _Together(Collector):
                 else:
                     found[metric.name] = metric
         yield from found.values()
+
+
+class _Renamed(Collector):
+    """The same series, as those of a shadow."""
+
+    def __init__(self, of: Collector) -> None:
+        self._of = of
+
+    def collect(self) -> Iterator[Metric]:
+        for metric in self._of.collect():
+            metric.name = _of_shadow(metric.name)
+            metric.samples = [one._replace(name=_of_shadow(one.name)) for one in metric.samples]
+            yield metric
+
+
+def _of_shadow(name: str) -> str:
+    own = "rebalance_monitor_"
+    return f"{own}shadow_{name.removeprefix(own)}" if name.startswith(own) else name

@@ -8,6 +8,8 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from .schema import place, schema_of
+
 Connection = psycopg.Connection[Any]
 # Trouble that someone must mend outside; any other error of PostgreSQL is ours.
 _OUTSIDE = (
@@ -36,14 +38,15 @@ class DatabaseUnreachable(Exception):
 
 
 class Database:
-    """A connection that is opened again after it broke; used by one thread at a time."""
+    """A connection that is opened again after it broke; used by one thread at a time. Its statements work in the schema
+    that the connection text names (`schema`)."""
 
     def __init__(self, dsn: str, connect_timeout_ms: int = 5_000, advice: str = ADVICE) -> None:
         self._dsn, self._advice = dsn, advice
         self._timeout_s = max(1, connect_timeout_ms // 1000)
         self._lock = threading.RLock()
         self._connection: Connection | None = None
-        self.address = _address(dsn)
+        self.address, self.schema = _address(dsn), schema_of(dsn)
 
     @contextmanager
     def session(self) -> Iterator[Connection]:
@@ -78,6 +81,7 @@ class Database:
                 connect_timeout=self._timeout_s,
                 application_name="rebalance-monitor",
             )
+            place(self._connection, self.schema)
             # A deposed or frozen writer must not hold the others up for ever.
             self._connection.execute("set lock_timeout = '10s'")
             self._connection.execute(f"set idle_in_transaction_session_timeout = '{FROZEN_AFTER_S}s'")

@@ -46,3 +46,15 @@ def test_on_another_machine_the_configuration_there_says_it(tmp_path: Path, monk
     config = configured(tmp_path, "one")
     monkeypatch.delenv(DSN, raising=False)
     assert task_store.task_store(settings_from(config), config, notify=False)().database.address == "127.0.0.1:1/one"
+
+
+def test_a_shadow_writes_into_its_schema_wherever_the_address_comes_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = configured(tmp_path, "one")
+    sent = task_store.task_store(settings_from(config), config, notify=False, shadow="candidate")
+    monkeypatch.delenv(DSN, raising=False)
+    assert sent().database.schema == "candidate"
+    task_store._opened.cache_clear()
+    monkeypatch.setenv(DSN, f"postgresql://u:{SECRET}@127.0.0.1:1/one")
+    assert pickle.loads(pickle.dumps(sent))().database.schema == "candidate"

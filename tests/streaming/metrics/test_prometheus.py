@@ -150,6 +150,18 @@ def test_the_clusters_label_has_the_name_that_the_configuration_gives_it() -> No
     assert all("kafka_cluster=" in line for line in text.splitlines() if not line.startswith(("#", "process_")))
 
 
+def test_no_series_of_a_shadow_has_the_name_of_a_live_one() -> None:
+    own = Exporter(0, clusters=["c"], version="1", shadow="candidate")
+    own.observe([incident()])
+    names = {line.split("{")[0].split(" ")[0] for line in own.scrape().decode().splitlines() if line[0] != "#"}
+    ours = {name for name in names if name.startswith("rebalance_monitor")}
+    assert "rebalance_monitor_shadow_incident" in ours
+    assert "rebalance_monitor_shadow_ready" in ours
+    assert not [name for name in ours if not name.startswith("rebalance_monitor_shadow_")]
+    assert own.readiness()[1]["shadow"] == "candidate"
+    own.stop()
+
+
 def test_a_group_shows_its_latest_generation_whatever_comes_late(exporter: Exporter, scrape: Scrape) -> None:
     final = Verdict(grade=Grade.NOT_JUDGED, reason=Reason(ReasonKind.EVIDENCE_MISSING, "evidence missing"))
     newer = generation(9, generation=8, delay_ms=3_000, unassigned=("a-0",))
