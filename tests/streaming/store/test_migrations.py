@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
-from rebalance_monitor.streaming.store.migrations import BadMigrations, Migration, known, migrate, ordered
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.store.migrations import BadMigrations, Migration, NewerSchema, known, migrate, ordered
 
 Connection = psycopg.Connection[Any]
 SECOND = Migration(2, "made_by_this_test", "alter table rebalance_monitor.groups add column note text")
@@ -29,6 +31,13 @@ def test_the_files_are_numbered_without_gap_or_duplicate() -> None:
 def test_a_gap_a_duplicate_and_a_bad_name_are_refused(names: list[str]) -> None:
     with pytest.raises(BadMigrations):
         ordered([(name, "") for name in names])
+
+
+@pytest.mark.parametrize("said", ["", "-- needs 2\n", "-- needs 0003\n", "-- needs 0000\n", "\n-- needs 0001\n"])
+def test_a_later_one_says_which_releases_run_on_it(said: str) -> None:
+    with pytest.raises(BadMigrations, match="must begin with"):
+        ordered([("0001_first.sql", ""), ("0002_next.sql", f"{said}select 1")])
+    assert [one.needs for one in ordered([("0001_first.sql", ""), ("0002_next.sql", "-- needs 0002\n")])] == [1, 2]
 
 
 @pytest.mark.postgres
@@ -66,7 +75,30 @@ def test_two_processes_that_start_together_apply_each_migration_once(dsn: str) -
 
 
 @pytest.mark.postgres
-def test_a_newer_database_still_works(connection: Connection) -> None:
+def test_a_newer_database_works_as_long_as_it_says_so(connection: Connection) -> None:
+    first = known()[:1]
+    migrate(connection, (*first, SECOND))
+    assert migrate(connection, first) == ()
+    third = Migration(3, "takes_away", "alter table rebalance_monitor.groups drop column note", needs=2)
+    migrate(connection, (*first, SECOND, third))
+    assert migrate(connection, (*first, SECOND)) == (), "it knows the one that is needed"
+    with pytest.raises(NewerSchema) as refused:
+        migrate(connection, first)
+    assert str(refused.value).startswith(
+        "the database is of a newer release (migration 0003 takes_away) on which this one, of migration 0001, cannot"
+        " run; start a release of migration 0002 or later, or restore"
+    )
+
+
+@pytest.mark.postgres
+def test_a_job_that_cannot_run_on_it_ends_with_this_sentence(
+    connection: Connection, dsn: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     migrate(connection, known())
-    connection.execute("insert into rebalance_monitor.migrations (number, name) values (9999, 'later')")
-    assert migrate(connection, known()) == ()
+    connection.execute("insert into rebalance_monitor.migrations (number, name, needs) values (9999, 'later', 9999)")
+    (tmp_path / "monitor.yaml").write_text(
+        f"clusters: [{{name: c, bootstrap_servers: 'localhost:1'}}]\ndatabase: {{dsn: '{dsn}'}}\n"
+    )
+    assert main(["run", "--config", str(tmp_path / "monitor.yaml")]) == 2
+    said = capsys.readouterr().err
+    assert (said.count("\n"), "of a newer release (migration 9999 later)" in said) == (1, True)
