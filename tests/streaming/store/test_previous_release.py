@@ -17,6 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.replay import replay
 from tests.streaming.store import judging
 
@@ -51,7 +52,7 @@ def taken(folder: Path, commit: str | None) -> Path:
     made.mkdir(parents=True)
     shutil.copy(source / "rebalance_monitor" / "__init__.py", made)
     for part in PARTS:
-        shutil.copytree(source / part, made / part, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(source / part, made / part)  # with what Python has compiled
     return made.parent
 
 
@@ -96,7 +97,7 @@ def test_it_starts_on_the_next_ones_schema_and_states_and_the_next_one_goes_on_a
     dsn: str, tmp_path: Path
 ) -> None:
     before, later = taken(tmp_path / "before", PREVIOUS), next_release(tmp_path / "later")
-    read = list(judging.records_of(judging.CAPTURE))
+    read = list(records_of(judging.CAPTURE))
     cuts = [len(read) * part // 4 for part in range(5)]
     first = judge(before, dsn, cuts[0], cuts[1])
     assert (first["applied"][0], notes(dsn)) == (1, 0)
@@ -111,7 +112,7 @@ def test_it_starts_on_the_next_ones_schema_and_states_and_the_next_one_goes_on_a
     assert again["applied"] == []
     wanted = {
         (one["source"]["partition"], one["source"]["offset"]): one
-        for one in replay(read, replace(judging.settings_of(judging.CAPTURE), name="c")).objects
+        for one in replay(read, replace(settings_of(judging.CAPTURE), name="c")).objects
         if one["kind"] == "generation"
     }
     with psycopg.connect(dsn) as database:
