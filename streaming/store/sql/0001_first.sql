@@ -1,6 +1,5 @@
--- Until the first release this file is changed. From it on migrations only add (tables, nullable columns, indexes), so
--- that the release before still works on the new schema. What published tables and their columns mean, core/tables.py
--- says.
+-- The schema of release 0.1.0. What changes after it is a file of its own (see CONTRIBUTING: migrations expand, then
+-- contract). What published tables and their columns mean, core/tables.py says.
 
 -- Each cluster's one writer. Every transaction locks the row with its epoch: a deposed job can never interleave.
 create table rebalance_monitor.writer (
