@@ -45,6 +45,12 @@ LEFT = (
 BEGAN = "shadow_began"
 """Of a shadow only: where it began in each partition, and when (ms by PostgreSQL's clock)."""
 
+_COLUMNS = """
+select attname from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
+intersect
+select attname from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
+"""
+
 
 def begin_from_live(database: Database) -> int:
     """Copies what the live job goes on from, unless the shadow has begun before; how many states. The database is the
@@ -68,15 +74,9 @@ def begin_from_live(database: Database) -> int:
         if live is None:
             return 0
         for table in (*WHAT_GOES_ON, *OPEN):
-            names = [
-                str(column)
-                for (column,) in run(
-                    "select attname from pg_attribute where attrelid = %s::regclass and attnum > 0 and not attisdropped"
-                    " and attname in (select attname from pg_attribute where attrelid = %s::regclass"
-                    " and attnum > 0 and not attisdropped) order by attnum",
-                    (f"{LIVE}.{table}", f"{database.schema}.{table}"),
-                )
-            ]
+            names = [str(one) for (one,) in run(_COLUMNS, (f"{LIVE}.{table}", f"{database.schema}.{table}"))]
+            if not names:
+                continue  # the live job's release does not have it yet
             columns = sql.SQL(", ").join(map(sql.Identifier, names))
             run(
                 sql.SQL("insert into {}.{} ({}) select {} from {}.{} where {}").format(

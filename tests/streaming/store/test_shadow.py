@@ -15,9 +15,11 @@ from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.store import seeding
 from rebalance_monitor.streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.retention import size
 from rebalance_monitor.streaming.store.schema import in_schema, schema_of
 from tests.streaming import builders
 from tests.streaming.store.test_capture import batch
+from tests.streaming.store.test_retention import TODAY, World
 from tests.web.filled import VECTORS, put
 
 pytestmark = pytest.mark.postgres
@@ -88,6 +90,21 @@ def test_a_shadow_writes_nothing_of_the_live_job(dsn: str, shadow: PostgresStore
     assert count(dsn, f"{SHADOW}.outbox") == 0, "nobody would drain it"
 
 
+def test_its_days_have_partitions_and_end_in_its_own_schema(dsn: str) -> None:
+    world = World(in_schema(dsn, SHADOW))
+    with closing(world.store):
+        for day in (TODAY - 63, TODAY - 31, TODAY):
+            world.write(day)
+        assert len(world.partitions()) == 3
+        world.cut()
+        with world.store.database.session() as connection:
+            assert size(connection) > 0
+        assert world.days() == [TODAY]
+    assert count(dsn, f"{SHADOW}.cuts") == 2
+    with psycopg.connect(dsn) as database:
+        assert database.execute("select to_regnamespace('rebalance_monitor')").fetchone() == (None,)
+
+
 def test_each_table_is_copied_or_left(dsn: str, store: PostgresStore) -> None:
     with store.database.session() as connection:
         tables = connection.execute(
@@ -95,6 +112,20 @@ def test_each_table_is_copied_or_left(dsn: str, store: PostgresStore) -> None:
             " and c.relkind in ('r', 'p') and not c.relispartition"
         ).fetchall()
     assert {name for (name,) in tables} == {*seeding.WHAT_GOES_ON, *seeding.OPEN, *seeding.LEFT}
+
+
+def test_it_begins_with_what_both_releases_have(dsn: str, store: PostgresStore, shadow: PostgresStore) -> None:
+    put(store, builders.generation(), builders.apart("open"), builders.apart("over"))
+    put(store, builders.apart("over", "resolved"))
+    change(
+        dsn,
+        "drop table rebalance_monitor.group_progress",
+        "alter table rebalance_monitor.states add column of_live_alone text not null default ''",
+        f"alter table {SHADOW}.positions add column of_shadow_alone bigint not null default 0",
+    )
+    assert seeding.begin_from_live(shadow.database) == 1
+    assert shadow.positions() == store.positions()
+    assert [count(dsn, f"{SHADOW}.{table}") for table in ("incidents", "outbox", "generations")] == [1, 0, 0]
 
 
 def both(live: PostgresStore, shadow: PostgresStore) -> None:
