@@ -45,14 +45,15 @@ def taken(folder: Path, commit: str | None) -> Path:
         source = folder / "source"
         source.mkdir(parents=True)
         archive = subprocess.run(
-            ["git", "archive", commit, *PARTS, "rebalance_monitor"], cwd=ROOT, capture_output=True, check=True
+            ["git", "archive", commit, *PARTS, "rebalance_monitor", "conf"], cwd=ROOT, capture_output=True, check=True
         )
         subprocess.run(["tar", "x", "-C", str(source)], input=archive.stdout, check=True)
     made = folder / "path" / "rebalance_monitor"
     made.mkdir(parents=True)
     shutil.copy(source / "rebalance_monitor" / "__init__.py", made)
     for part in PARTS:
-        shutil.copytree(source / part, made / part)  # with what Python has compiled
+        # With what Python has compiled, but for what it is writing now.
+        shutil.copytree(source / part, made / part, ignore=shutil.ignore_patterns("*.pyc.*"))
     return made.parent
 
 
