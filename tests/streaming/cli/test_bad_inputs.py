@@ -74,7 +74,7 @@ BAD: tuple[tuple[str, ...], ...] = (
     *(("config", "check", "--config", name) for name in FILES if name.endswith(".yaml") and name != "sound.yaml"),
     *(("config", "check", "--config", given) for given in (ESC, HALF, LONG, "/", "")),
     *(("compare", given, *CONFIG) for given in (ESC, HALF, LONG, "", "public", "candidate")),
-    *(("run", "--shadow", given, *CONFIG) for given in (ESC, HALF, LONG, "", "public", "candidate")),
+    *(("run", "--shadow", given, *CONFIG) for given in (ESC, HALF, LONG, "", "public")),
     ("config", ESC),
     ("config", "check", *CONFIG, "-o", ESC),
     *(("replay", name) for name in FILES if ".jsonl" in name),

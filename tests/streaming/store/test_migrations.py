@@ -92,8 +92,13 @@ def test_a_newer_database_works_as_long_as_it_says_so(connection: Connection) ->
 
 @pytest.mark.postgres
 def test_a_job_that_cannot_run_on_it_ends_with_this_sentence(
-    connection: Connection, dsn: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    connection: Connection,
+    dsn: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("rebalance_monitor.streaming.cli.run.log_to_stderr", lambda: None)  # it would stay
     migrate(connection, known())
     connection.execute("insert into rebalance_monitor.migrations (number, name, needs) values (9999, 'later', 9999)")
     (tmp_path / "monitor.yaml").write_text(
