@@ -29,6 +29,7 @@ OPEN = {
 LEFT = (
     "migrations",
     "writer",
+    "leases",
     "kept_states",
     "stored_generations",
     "stored_contents",
