@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
+from lab import helm
 from lab.cluster import class_data, jars, java, recording
 from lab.errors import LabError
 from lab.paths import BUILD, ROOT
@@ -97,7 +98,15 @@ def _no_browser() -> str | None:
     return _no_postgres() if shutil.which("chromium") else "chromium not installed (Debian: chromium)"
 
 
-UNIT = Tier("unit", "not postgres and not integration and not prometheus and not browser", _nothing)
+def _no_helm() -> str | None:
+    try:
+        helm.build()
+    except LabError as error:
+        return str(error)
+    return None
+
+
+UNIT = Tier("unit", "not postgres and not integration and not prometheus and not browser and not helm", _nothing)
 LONGEST = (
     "test_outages.py", "test_parts.py", "test_standalone.py", "test_monitors_in_trouble.py", "test_alert_paths.py",
     "test_executors_lost.py",
@@ -108,7 +117,7 @@ A_LONG_ONE_S = 300.0
 
 SECONDS = BUILD / "test-seconds.json"
 """How long each file of tests took when it ran last, by its path in the clone. A clone that never ran them has none."""
-MARKED_WHOLE = re.compile(r"^pytestmark = .*mark\.(postgres|prometheus|browser|integration)\b", re.MULTILINE)
+MARKED_WHOLE = re.compile(r"^pytestmark = .*mark\.(postgres|prometheus|browser|helm|integration)\b", re.MULTILINE)
 
 INTEGRATION = Tier("integration", "integration", _no_cluster)
 TIERS = (
@@ -116,6 +125,7 @@ TIERS = (
     Tier("postgres", "postgres and not integration", _no_postgres),
     Tier("prometheus", "prometheus and not integration", _no_prometheus),
     Tier("browser", "browser and not integration", _no_browser),
+    Tier("helm", "helm and not integration", _no_helm),
     INTEGRATION,
 )
 

@@ -1,12 +1,11 @@
 """How a member of each client library is started."""
 
-import shutil
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from lab import go
 from lab.errors import LabError
 from lab.foreign.member import LIBRARIES
 from lab.paths import BUILD
@@ -57,14 +56,4 @@ def require(libraries: Sequence[str]) -> None:
         raise LabError(f"{unknown[0]} is no library of this lab; there are {', '.join([*LIBRARIES, FRANZ_GO])}")
     if FRANZ_GO not in libraries:
         return
-    go = shutil.which("go")
-    if go is None:
-        raise LabError(
-            "franz-go needs Go, which is not installed; leave it out with --libraries librdkafka kafka-python"
-        )
-    PROGRAM.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        [go, "build", "-o", str(PROGRAM), "."], cwd=SOURCE, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise LabError(f"the member of franz-go could not be built: {done.stderr.strip()[-400:]}")
+    go.build("the member of franz-go", SOURCE, ".", PROGRAM, "leave it out with --libraries librdkafka kafka-python")

@@ -31,7 +31,9 @@ def test_tests_that_compute_get_a_lower_priority_and_others_do_not(tmp_path: Pat
 def test_only_a_file_itself_marks_its_tests() -> None:
     """So a tier finds its tests by the text of files, and collects no others."""
     tests = (ROOT / "tests").rglob("*.py")
-    marked = [path for path in tests if re.search(r"mark\.(postgres|prometheus|browser|integration)", path.read_text())]
+    marked = [
+        path for path in tests if re.search(r"mark\.(postgres|prometheus|browser|helm|integration)", path.read_text())
+    ]
     assert [path for path in marked if not path.name.startswith("test_")] == []
 
 
