@@ -21,7 +21,7 @@ from starlette.routing import Route as Path
 
 from . import api, pages
 from .contract import PREFIX, ROUTES, Route
-from .guard import Guard, scope_of
+from .guard import Guard, asked_path, scope_of
 from .live import Crowded, Live
 from .parameters import BadRequest, parsed
 from .reader import Unavailable
@@ -73,7 +73,7 @@ def problem(request: Request, status: int, sentence: str, headers: dict[str, str
         return JSONResponse({"error": sentence}, status, headers)
     if request.url.path in ("/metrics", "/healthz", "/readyz"):
         return PlainTextResponse(sentence + "\n", status, headers)
-    return HTMLResponse(pages.error_page(status, sentence), status, headers)
+    return HTMLResponse(pages.error_page(status, sentence, asked_path(request)), status, headers)
 
 
 def _sentence(status: int) -> Callable[[Request, Exception], Response]:

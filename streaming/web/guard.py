@@ -63,15 +63,15 @@ class Guard:
         request = Request(scope)
         path = request.url.path
         if len(scope["query_string"]) > LONGEST_QUERY:
-            await _refusal(path, 414, "the address is too long; shorten it")(scope, receive, guarded)
+            await _refusal(request, 414, "the address is too long; shorten it")(scope, receive, guarded)
             return
         if self._hosts is not None and _name(request.headers.get("host", "")) not in self._hosts:
             sentence = "it is not known by this name; list the name in page.hosts"
-            await _refusal(path, 421, sentence)(scope, receive, guarded)
+            await _refusal(request, 421, sentence)(scope, receive, guarded)
             return
         found = admitted(request.headers.get("authorization"), self._tokens)
         if found is None and path not in OPEN and not path.startswith("/static/"):
-            answer = _refusal(path, 401, "a token is needed; give one that page.tokens of the configuration lists")
+            answer = _refusal(request, 401, "a token is needed; give one that page.tokens of the configuration lists")
             answer.headers["WWW-Authenticate"] = 'Basic realm="rebalance-monitor", charset="UTF-8"'
             await answer(scope, receive, guarded)
             return
@@ -79,10 +79,16 @@ class Guard:
         await self._app(scope, receive, guarded)
 
 
-def _refusal(path: str, status: int, sentence: str) -> JSONResponse | HTMLResponse:
-    if path.startswith(PREFIX):
+def asked_path(request: Request) -> str:
+    """As the browser wrote it, where %2F separates nothing."""
+    raw: bytes = request.scope.get("raw_path") or request.url.path.encode()
+    return raw.decode("latin-1")
+
+
+def _refusal(request: Request, status: int, sentence: str) -> JSONResponse | HTMLResponse:
+    if request.url.path.startswith(PREFIX):
         return JSONResponse({"error": sentence}, status)
-    return HTMLResponse(error_page(status, sentence), status)
+    return HTMLResponse(error_page(status, sentence, asked_path(request)), status)
 
 
 def _name(host: str) -> str:

@@ -40,6 +40,8 @@ REBALANCES_SHOWN = 12
 GENERATIONS_SHOWN = 30
 JOBS_READ = 20_000
 STRIP_HEIGHT = 44
+_API = PREFIX.removeprefix("/")
+"""Links are relative, so that they lead on wherever a proxy has the page: all pages are at its root."""
 
 
 class Bar(NamedTuple):
@@ -66,7 +68,7 @@ def _iso(ms: int) -> str:
 
 
 def group_address(cluster: str, group: str) -> str:
-    return "/group?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
+    return "group?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
 
 
 def _marked(text: str) -> Markup:
@@ -76,25 +78,25 @@ def _marked(text: str) -> Markup:
 
 
 def _runbook_address(title: str) -> str:
-    return "/runbook?" + urlencode({"rule": title}, quote_via=quote)
+    return "runbook?" + urlencode({"rule": title}, quote_via=quote)
 
 
 def _jobs_address(cluster: str, group: str) -> str:
-    return f"{PREFIX}/connectors_and_tasks?" + urlencode(
+    return f"{_API}/connectors_and_tasks?" + urlencode(
         {"cluster": cluster, "group": group, "limit": MOST}, quote_via=quote
     )
 
 
 def _summaries_address(cluster: str, group: str) -> str:
-    return f"{PREFIX}/summaries?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
+    return f"{_API}/summaries?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
 
 
 def _generation_address(cluster: str, source: dict[str, Any]) -> str:
-    return f"{PREFIX}/generation?" + urlencode({"cluster": cluster, **source}, quote_via=quote)
+    return f"{_API}/generation?" + urlencode({"cluster": cluster, **source}, quote_via=quote)
 
 
 def _page_address(page: int, q: str) -> str:
-    return "/?" + urlencode({"q": q, "page": page} if q else {"page": page}, quote_via=quote)
+    return "./?" + urlencode({"q": q, "page": page} if q else {"page": page}, quote_via=quote)
 
 
 @cache
@@ -106,7 +108,7 @@ def static_files() -> dict[str, tuple[bytes, str]]:
 
 
 def _static(name: str) -> str:
-    return f"/static/{name}?v={static_files()[name][1]}"
+    return f"static/{name}?v={static_files()[name][1]}"
 
 
 @cache
@@ -149,8 +151,10 @@ def _render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(**values)
 
 
-def error_page(status: int, sentence: str) -> str:
-    return _render("error.html", status=status, sentence=sentence)
+def error_page(status: int, sentence: str, path: str) -> str:
+    """`path`: what was asked for, as the browser wrote it. What there is not may be anywhere below the root."""
+    root = "../" * (path.count("/") - 1) or "./"
+    return _render("error.html", status=status, sentence=sentence, root=root)
 
 
 def fleet_page(source: PageSource, scope: Scope, q: str = "", page: int = 1) -> str:

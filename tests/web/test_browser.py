@@ -166,7 +166,7 @@ def test_a_thousand_tasks_on_a_hundred_workers_are_counted_and_trouble_is_named(
     ) == ["connector-00-7777"]
     assert tab.run("[...document.querySelectorAll('[aria-labelledby=loads] tbody tr')].length") == 100
     tab.look(at(page))
-    tab.run("document.querySelector('.incident a[href^=\"/runbook\"]').click()")
+    tab.run("document.querySelector('.incident a[href^=\"runbook\"]').click()")
     tab.wait("location.pathname === '/runbook' && document.readyState === 'complete'")
 
 

@@ -2,6 +2,7 @@
 
 import re
 from html import unescape
+from urllib.parse import urljoin
 
 import httpx
 import pytest
@@ -14,17 +15,37 @@ pytestmark = pytest.mark.postgres
 
 def links(page: httpx.Client, address: str) -> set[str]:
     """Addresses on this server that the page at `address` names, without what is behind a #."""
-    found = re.findall(r'href="(/[^"#]*)', page.get(address).text)
-    return {unescape(one) for one in found}
+    found = re.findall(r'(?:href|src|action)="(?!https:)([^"#]+)', page.get(address).text)
+    return {urljoin(address, unescape(one)) for one in found}
 
 
 def test_every_link_of_the_fleet_is_answered(page: httpx.Client) -> None:
     found = links(page, "/") | links(page, "/group?cluster=gamma&group=waits")
     found |= links(page, "/group?cluster=gamma&group=hundred-workers")
-    wanted = {"/", "/group", "/runbook", "/api/v1/openapi.json", "/api/v1/generation"}
+    wanted = {"/", "/group", "/runbook", "/api/v1/openapi.json", "/api/v1/generation", "/static/monitor.js"}
     assert {one.partition("?")[0] for one in found} >= wanted
     for link in found:
         assert page.get(link).status_code == 200, link
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/group?cluster=gamma&group=waits", "/runbook?rule=imbalance", "/no/such/page"]
+)
+def test_below_a_path_of_a_proxy_every_link_stays_below_it(page: httpx.Client, address: str) -> None:
+    """A proxy takes its own part of the path away: the page is asked for the same, and does not know of it."""
+    there = urljoin("https://kafka.example/rebalances/", address.removeprefix("/"))
+    found = re.findall(r'(?:href|src|action)="(?!https:)([^"#]+)', page.get(address).text)
+    assert found
+    root = "https://kafka.example/rebalances/"
+    for link in found:
+        assert urljoin(there, unescape(link)).startswith(root), link
+    asked = [f"/{urljoin(there, unescape(link)).removeprefix(root)}" for link in found]
+    assert {page.get(one).status_code for one in asked} == {200}
+
+
+def test_links_of_an_error_page_lead_to_the_root_however_its_address_is_written(page: httpx.Client) -> None:
+    for address in ("/a/b/c", "/static/..%2fserve.py", "/group"):
+        assert urljoin(address, re.findall(r'class="home" href="([^"]+)"', page.get(address).text)[0]) == "/"
 
 
 def test_a_group_without_generation_shows_its_incident_and_why_nothing_else(page: httpx.Client) -> None:
@@ -32,7 +53,7 @@ def test_a_group_without_generation_shows_its_incident_and_why_nothing_else(page
     assert answer.status_code == 200
     assert "member w9 can&#39;t be read" in answer.text
     assert "No generation of this group could be read yet" in answer.text
-    assert "/runbook?rule=undecodable_member" in answer.text
+    assert "runbook?rule=undecodable_member" in answer.text
     told = page.get("/api/v1/group?cluster=gamma&group=unread").json()
     assert (told["generation"], told["group"]["generation"], told["group"]["state"]) == (None, None, "warning")
     assert [one["violation"]["incident_id"] for one in told["incidents"]] == ["unread"]

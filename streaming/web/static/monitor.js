@@ -97,7 +97,7 @@
   let events = null, heard = 0;
   const listen = () => {
     if (document.hidden || (events && events.readyState !== EventSource.CLOSED)) return;
-    events = new EventSource("/api/v1/events");
+    events = new EventSource("api/v1/events");
     heard = performance.now();
     events.onopen = () => {
       heard = performance.now();
