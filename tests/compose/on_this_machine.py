@@ -30,8 +30,6 @@ PASSWORD = "of-the-test"
 PUBLISHED = {int(port.split(":")[1]) for service in SERVICES.values() for port in service.get("ports", [])}
 INTERNAL = {9092, 9095}  # Kafka's listeners for the other services and for itself
 POSTGRES_PORT = 5432  # PostgreSQL's own default, written in no file of the server
-# Where the monitor's image has its working directory.
-MONITOR_HOME = "/var/lib/rebalance-monitor"
 
 _HOST = re.compile(
     rf"((?<=host\.name=)|(?<=listen_addresses=)|(?<=--host=)|(?<=host: )|(?<![\w.-])(?=[a-z0-9-]+[:/]\d{{4,5}}\b))"
@@ -67,7 +65,7 @@ class Machine:
 
     @property
     def _paths(self) -> dict[str, str]:
-        known = {"/opt/kafka/libs/*": self.kafka_jars, MONITOR_HOME: str(self.lab.folder / "monitor")}
+        known = {"/opt/kafka/libs/*": self.kafka_jars}
         for service in SERVICES.values():
             for volume in service.get("volumes", []):
                 source, target, *_ = volume.split(":")

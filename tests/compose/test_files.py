@@ -94,6 +94,43 @@ def test_every_lasting_service_says_whether_it_is_well(name: str) -> None:
             assert "healthcheck" in SERVICES[other]
 
 
+def bytes_of(limit: str) -> int:
+    return int(limit[:-1]) * {"m": 2**20, "g": 2**30}[limit[-1]]
+
+
+@each_service
+def test_may_do_no_more_than_it_needs(name: str) -> None:
+    service = SERVICES[name]
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    assert service["read_only"] is True
+    assert ("cap_add" in service) == (name == "postgres"), "the only image that begins as root"
+    assert bytes_of(service["mem_limit"]) > 0
+
+
+@each_service
+def test_java_has_room_beside_its_heap_and_may_run_what_it_unpacks(name: str) -> None:
+    service = SERVICES[name]
+    java = name == "monitor" or service.get("entrypoint", [""])[0] == "java"
+    assert ("/tmp:exec" in service.get("tmpfs", [])) == java
+    for heap in re.findall(r"-Xmx(\d+m)", " ".join(service.get("entrypoint", []))):
+        assert bytes_of(service["mem_limit"]) >= 2 * bytes_of(heap)
+
+
+def test_the_monitor_has_the_memory_that_it_has_elsewhere() -> None:
+    chart = yaml.safe_load((ROOT / "deploy" / "helm" / "rebalance-monitor" / "values.yaml").read_text(encoding="utf-8"))
+    unit = (ROOT / "deploy" / "systemd" / "rebalance-monitor.service").read_text(encoding="utf-8")
+    (megabytes,) = re.findall(r"^MemoryMax=(\d+)M$", unit, re.MULTILINE)
+    assert SERVICES["monitor"]["mem_limit"] == f"{megabytes}m"
+    assert chart["resources"]["limits"]["memory"] == f"{megabytes}Mi"
+
+
+def test_the_page_says_how_much_memory_all_may_take() -> None:
+    lasting = [bytes_of(service["mem_limit"]) for name, service in SERVICES.items() if name != "kafka-format"]
+    page = (ROOT / "docs" / "compose.md").read_text(encoding="utf-8")
+    assert f"at most {sum(lasting) / 2**30:.1f} GiB" in page
+
+
 def test_ports_differ_between_services() -> None:
     ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
     assert len(ports) == len(set(ports))
