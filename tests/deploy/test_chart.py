@@ -161,6 +161,12 @@ def test_a_process_that_stands_by_is_not_ready_and_is_not_killed(standing_by: Ca
     }  # fmt: skip
 
 
+def test_a_process_that_stands_by_can_count_as_ready() -> None:
+    made = resources(PAIR, settings={"standbyIsReady": "true"})
+    assert container(made["Deployment"])["readinessProbe"]["httpGet"]["path"] == "/readyz?standby=ok"
+    assert container(made["Deployment"])["livenessProbe"]["httpGet"]["path"] == "/healthz"
+
+
 def test_a_second_process_is_not_waited_for() -> None:
     for values, replicas in ((ONE, 1), (PAIR, 2)):
         spec = resources(values)["Deployment"]["spec"]
