@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -74,10 +75,11 @@ class Built:
             "HOME": str(self.folder),
             "TMPDIR": str(self.folder),
             "ASKED": str(self.asked),
+            "HOSTNAME": socket.gethostname(),  # as a container has it
             **self.variables,
         }
         return subprocess.run(
-            [*as_user, "bash", "-c", self.here(command)], cwd=self.workdir, env=environment, capture_output=True,
+            [*as_user, "sh", "-c", self.here(command)], cwd=self.workdir, env=environment, capture_output=True,
             text=True, check=False,
         )  # fmt: skip
 
