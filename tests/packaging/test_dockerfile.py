@@ -105,6 +105,8 @@ class Built:
             case "ENV":
                 given = [word.partition("=") for word in shlex.split(argument)]
                 self.variables |= {name: self.here(value.replace("$PATH", self.path)) for name, _, value in given}
+            case _:
+                pass  # a container engine's matter; `only` finds what is tried of it
 
     def copy(self, source: str, target: Path) -> None:
         """As COPY does: links stay links, and nothing comes along that .dockerignore keeps back."""
