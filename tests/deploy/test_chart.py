@@ -130,7 +130,7 @@ class StandsBy:
         return b""
 
     def readiness(self, cluster: str | None = None) -> tuple[bool, dict[str, object]]:
-        return False, {"role": "standby"}
+        return False, {"standby": True}
 
     def part(self, name: str, problem: str | None) -> None:
         assert problem is None
@@ -153,25 +153,20 @@ def standing_by() -> Iterator[Callable[[str], int]]:
     endpoint.stop()
 
 
-def test_a_process_that_stands_by_is_not_ready_and_is_not_killed(standing_by: Callable[[str], int]) -> None:
+def test_a_process_that_stands_by_counts_as_ready_and_is_not_killed(standing_by: Callable[[str], int]) -> None:
     monitor = container(resources(PAIR)["Deployment"])
     asked = {name: monitor[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "liveness", "readiness")}
     assert {name: standing_by(path) for name, path in asked.items()} == {
-        "startup": 200, "liveness": 200, "readiness": 503,
+        "startup": 200, "liveness": 200, "readiness": 200,
     }  # fmt: skip
 
 
-def test_a_process_that_stands_by_can_count_as_ready() -> None:
-    made = resources(PAIR, settings={"standbyIsReady": "true"})
-    assert container(made["Deployment"])["readinessProbe"]["httpGet"]["path"] == "/readyz?standby=ok"
-    assert container(made["Deployment"])["livenessProbe"]["httpGet"]["path"] == "/healthz"
-
-
-def test_a_second_process_is_not_waited_for() -> None:
-    for values, replicas in ((ONE, 1), (PAIR, 2)):
+def test_one_process_is_replaced_at_once_and_one_of_two_at_a_time() -> None:
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}
+    for values, replicas, strategy in ((ONE, 1, {"type": "Recreate"}), (PAIR, 2, rolling)):
         spec = resources(values)["Deployment"]["spec"]
         assert spec["replicas"] == replicas
-        assert spec["strategy"] == {"type": "Recreate"}
+        assert spec["strategy"] == strategy
         assert ("topologySpreadConstraints" in spec["template"]["spec"]) == (replicas == 2)
 
 
