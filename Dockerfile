@@ -29,9 +29,10 @@ USER 10001:10001
 WORKDIR /var/lib/rebalance-monitor
 # /metrics, /healthz and /readyz; the page. Both listen on loopback unless http.host and page.host say otherwise.
 EXPOSE 9470 9471
-# Whether it listens on loopback or on the container's own address, the configuration says.
+# Whether it listens on loopback or on the container's own address, and whether with TLS, the configuration says.
 HEALTHCHECK --interval=10s --timeout=8s --start-period=90s CMD \
-    python3 -c "import urllib.request as u; u.urlopen('http://127.0.0.1:9470/healthz', timeout=3)" 2>/dev/null \
-    || python3 -c "import socket, urllib.request as u; u.urlopen(f'http://{socket.gethostname()}:9470/healthz', timeout=3)"
+    for at in http://127.0.0.1 https://127.0.0.1 "http://$HOSTNAME" "https://$HOSTNAME"; do \
+    python3 -c "import ssl, sys, urllib.request as u; u.urlopen(sys.argv[1], timeout=2, context=ssl._create_unverified_context())" \
+    "$at:9470/healthz" 2>/dev/null && exit 0; done; exit 1
 ENTRYPOINT ["rebalance-monitor"]
 CMD ["run", "--config", "/etc/rebalance-monitor/monitor.yaml"]

@@ -3,6 +3,7 @@
 from importlib import resources
 
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.certificates import unusable
 from rebalance_monitor.streaming.config.kafka import KafkaSection
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.config.settings import lacking
@@ -21,7 +22,7 @@ def config_check(path: str | None, *, connect: bool, output: str) -> int:
     InputError names everything that would keep `run` from starting.
     """
     settings = settings_from(path)
-    problems = [f"{source(path)}: {one}" for one in (*lacking(settings), *refused(settings), *not_loaded(settings))]
+    problems = [f"{source(path)}: {one}" for one in problems_of(settings)]
     if problems:
         raise InputError("\n".join(problems))
     if output == "json":
@@ -32,6 +33,11 @@ def config_check(path: str | None, *, connect: bool, output: str) -> int:
         if not client_installed():
             print(UNCHECKED)
     return _connected(settings, output) if connect else DONE
+
+
+def problems_of(settings: Settings) -> list[str]:
+    """What would keep `run` from starting, without asking anybody."""
+    return [*lacking(settings), *unusable(settings), *refused(settings), *not_loaded(settings)]
 
 
 def config_default() -> int:

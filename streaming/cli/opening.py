@@ -2,8 +2,11 @@
 
 import importlib
 import os
+import ssl
 
 from rebalance_monitor.streaming.config import ConfigError, Settings, load
+from rebalance_monitor.streaming.config.certificates import Certificate, Report
+from rebalance_monitor.streaming.config.sections import TlsSection
 from .exit_codes import InputError
 
 
@@ -18,6 +21,14 @@ def settings_from(config: str | None) -> Settings:
 def source(config: str | None) -> str:
     """Where the settings come from, as the beginning of a sentence about them."""
     return config or "the environment (no --config is given)"
+
+
+def certificate(name: str, tls: TlsSection | None, report: Report) -> ssl.SSLContext | None:
+    """For a server's connections; None where it speaks plain HTTP. `report`: whenever the files have changed."""
+    try:
+        return None if tls is None else Certificate(name, tls, report).context
+    except ConfigError as why:
+        raise InputError(str(why)) from why
 
 
 def database_dsn(settings: Settings, config: str | None) -> str:

@@ -40,9 +40,10 @@ class PageProcess:
         self._url: str | None = None
         self._silent = 0
         self._ask_every_s = ask_every_s
-        # Kept: each new client reads all certificates of the machine. Its connections are not, as the page may be anew.
+        # Its connections are not kept, as the page may be anew. Any certificate will do: the question is whether it
+        # answers, and a page whose certificate has expired must not be ended for that.
         self._client = httpx.Client(
-            timeout=ANSWER_WITHIN_S, trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
+            timeout=ANSWER_WITHIN_S, trust_env=False, verify=False, limits=httpx.Limits(max_keepalive_connections=0)
         )
         self._keeper = Supervised("page", self._life, answerable, stop=self._ending, first_pause_s=PAUSE_S)
         self._asker = Supervised("page's state", self._ask, answerable, stop=self._ending)

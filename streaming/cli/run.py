@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.certificates import unusable
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.settings import lacking
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
@@ -16,7 +17,7 @@ from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from .exit_codes import DONE, InputError
 from .json_lines import log_to_stderr
-from .opening import database_dsn, need, settings_from, source
+from .opening import certificate, database_dsn, need, settings_from, source
 from .shadow import schema_name, shadow_dsn, shadowed
 from .task_store import DSN, task_store
 from .version import package_version
@@ -29,7 +30,7 @@ def run(config: str | None, fold: FoldGroup | None = None, *, shadow: str | None
     beside the live one."""
     schema = None if shadow is None else schema_name(shadow)
     settings = _settings(config, schema)
-    problems = lacking(settings)
+    problems = [*lacking(settings), *unusable(settings)]
     if problems:
         raise InputError("\n".join(f"{source(config)}: {one}" for one in problems))
     dsn = database_dsn(settings, config)
@@ -47,6 +48,13 @@ def run(config: str | None, fold: FoldGroup | None = None, *, shadow: str | None
     except (CannotRun, DatabaseUnreachable, PortTaken) as why:
         raise InputError(str(why)) from why
     return DONE
+
+
+def _certificate_read(problem: str | None) -> None:
+    if problem is None:
+        log.info("certificate_read", extra={"fields": {"key": "http.tls"}})
+    else:
+        log.error("certificate_not_read", extra={"fields": {"why": problem}})
 
 
 def holder() -> str:
@@ -93,6 +101,7 @@ def _run(
         limits=telling.limits(settings),
         windows=windows,
         cluster_label=settings.metrics.cluster_label,
+        tls=certificate("http.tls", settings.http.tls, _certificate_read),
         shadow=shadow,
     )
     ending.callback(exporter.stop)

@@ -3,18 +3,24 @@
 import faulthandler
 import logging
 import signal
+import ssl
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.certificates import Pinned
 from rebalance_monitor.streaming.config.section import is_http_url
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.incidents.damping import damping_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, teams
 from .exit_codes import DONE, InputError
-from .opening import database_dsn, need, settings_from
+from .opening import certificate, database_dsn, need, settings_from
 from .version import package_version
+
+if TYPE_CHECKING:
+    from rebalance_monitor.streaming.web.upstream import StreamingJob
 
 CONNECTIONS = 4
 STATEMENT_TIMEOUT_MS = 10_000
@@ -29,11 +35,12 @@ def serve(config: str | None, monitor_url: str | None = None, *, child: bool = F
         raise InputError(f"--monitor-url {monitor_url!r} is no URL; give one such as http://127.0.0.1:9470")
     settings = settings_from(config)
     dsn = database_dsn(settings, config)
+    tls = certificate("page.tls", settings.page.tls, _certificate_read)
     need("run", "jinja2", "psycopg", "starlette", "uvicorn")
-    return _serve(settings, dsn, monitor_url, child=child)
+    return _serve(settings, dsn, monitor_url, tls, child=child)
 
 
-def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool) -> int:
+def _serve(settings: Settings, dsn: str, monitor_url: str | None, tls: ssl.SSLContext | None, *, child: bool) -> int:
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
     from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
@@ -41,7 +48,6 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
     from rebalance_monitor.streaming.web.api import PageSource
     from rebalance_monitor.streaming.web.reader import Reader
     from rebalance_monitor.streaming.web.scope import Scope, Token
-    from rebalance_monitor.streaming.web.upstream import StreamingJob
 
     page = settings.page
     _log_to_stderr()
@@ -56,7 +62,7 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
         )
     except DatabaseUnreachable as why:
         raise InputError(str(why)) from why
-    job = StreamingJob(monitor_url or page.monitor_url or settings.http.reached_at)
+    job = _job(settings, monitor_url, child=child)
     tokens = [
         Token(one.token.get_secret_value(), Scope(one.name, one.clusters, one.teams)) for one in settings.page.tokens
     ]
@@ -71,7 +77,7 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
     )
     try:
         web.serve(
-            web.Address(host=page.host, port=page.port, hosts=page.hosts),
+            web.Address(host=page.host, port=page.port, hosts=page.hosts, tls=tls),
             source,
             tokens,
             listening=lambda url: print(f"page at {url}", file=sys.stderr, flush=True),
@@ -83,6 +89,20 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, *, child: bool
         reader.close()
         job.close()
     return DONE
+
+
+def _job(settings: Settings, monitor_url: str | None, *, child: bool) -> "StreamingJob":
+    """The job that this page speaks of. Its certificate is known where its address is that of this configuration."""
+    from rebalance_monitor.streaming.web.upstream import StreamingJob
+
+    elsewhere = None if child else monitor_url or settings.page.monitor_url
+    if elsewhere is not None or settings.http.tls is None:
+        return StreamingJob(elsewhere or monitor_url or settings.http.reached_at)
+    return StreamingJob(monitor_url or settings.http.reached_at, pinned=Pinned(settings.http.tls))
+
+
+def _certificate_read(problem: str | None) -> None:
+    log.warning(problem or "page.tls: the files have changed, and their certificate is in use")
 
 
 def _topics_of(settings: Settings) -> Callable[[tuple[str, str]], list[str]]:

@@ -5,7 +5,7 @@ from typing import Annotated, Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from .section import FromText, HostName, HttpUrl, Pattern, Port, Section
-from .sections import reached_at
+from .sections import TlsSection, reached_at
 
 SHORTEST_TOKEN = 16
 
@@ -28,12 +28,13 @@ class TokenSection(Section):
 
 class PageSection(Section):
     """Loopback unless told otherwise: the page names groups and hosts. `hosts`: further names it is called by;
-    `public_url`: the address in links of alerts, behind a proxy for example.
+    `public_url`: the address in links of alerts, behind a proxy for example; `tls` None: plain HTTP.
     """
 
     enabled: bool = True
     host: HostName = "127.0.0.1"
     port: Port = 9471
+    tls: Annotated[TlsSection | None, FromText] = None
     hosts: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], FromText] = ()
     public_url: HttpUrl | None = None
     monitor_url: HttpUrl | None = None
@@ -42,7 +43,8 @@ class PageSection(Section):
     @property
     def reached_at(self) -> str:
         """How people reach the page: `public_url`, else its own host and port."""
-        return self.public_url if self.public_url is not None else reached_at(self.host, self.port)
+        own = reached_at(self.host, self.port, tls=self.tls is not None)
+        return self.public_url if self.public_url is not None else own
 
     @model_validator(mode="after")
     def _once(self) -> Self:

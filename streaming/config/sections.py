@@ -23,22 +23,32 @@ ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """What listens on all addresses is asked on this one."""
 
 
-def reached_at(host: str, port: int) -> str:
+def reached_at(host: str, port: int, *, tls: bool) -> str:
     """Where from this machine to ask what listens there."""
     host = ANYWHERE.get(host, host)
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "https" if tls else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+class TlsSection(Section):
+    """Files of a server's certificate, in PEM form. `certificate`: the server's own comes first, after it those that
+    lead to its authority; `key`: without a passphrase."""
+
+    certificate: Path
+    key: Path
 
 
 class HttpSection(Section):
-    """Loopback unless told otherwise: the pages name groups and hosts."""
+    """Loopback unless told otherwise: the pages name groups and hosts. `tls` None: plain HTTP."""
 
     host: HostName = "127.0.0.1"
     port: Port = 9470
+    tls: Annotated[TlsSection | None, FromText] = None
 
     @property
     def reached_at(self) -> str:
         """The job's own endpoint, seen from this machine."""
-        return reached_at(self.host, self.port)
+        return reached_at(self.host, self.port, tls=self.tls is not None)
 
 
 EXAMPLE = "give a PostgreSQL connection text such as postgresql://monitor@db/monitor"

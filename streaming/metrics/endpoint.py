@@ -2,6 +2,7 @@
 
 import json
 import logging
+import ssl
 import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
@@ -39,6 +40,15 @@ class Server(ThreadingHTTPServer):
     # Two monitors on one address must not share it in silence.
     allow_reuse_port = False
     timeout = LOOK_EVERY_S
+    tls: ssl.SSLContext | None = None
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        """In the request's own thread. The handshake is part of its first read, so a silent client holds up nobody."""
+        if self.tls is None:
+            super().finish_request(request, client_address)
+            return
+        with self.tls.wrap_socket(request, server_side=True, do_handshake_on_connect=False) as secured:
+            super().finish_request(secured, client_address)
 
     def get_request(self) -> tuple[Any, Any]:
         """The library would pass over every error and ask again at once, for ever."""
@@ -50,13 +60,13 @@ class Server(ThreadingHTTPServer):
             raise PartFailed(f"the metrics endpoint accepts no connection ({why.strerror or why})") from why
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """The library would print a trace. Whoever asked and went away meanwhile is no news."""
+        """The library would print a trace. Whoever asked and went away meanwhile, or speaks no TLS, is no news."""
         why = sys.exception()
-        if why is not None and not isinstance(why, ConnectionError | TimeoutError):
+        if why is not None and not isinstance(why, ConnectionError | TimeoutError | ssl.SSLError):
             log.error("request_failed", extra={"fields": {"why": sentence(why), "stack": places(why)}})
 
 
-def listen(host: str, port: int, told: Scraped) -> ThreadingHTTPServer:
+def listen(host: str, port: int, told: Scraped, tls: ssl.SSLContext | None = None) -> Server:
     """A listening server, not yet answering; PortTaken."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -94,23 +104,27 @@ def listen(host: str, port: int, told: Scraped) -> ThreadingHTTPServer:
             """Scrapes are not news."""
 
     try:
-        return Server((host, port), Handler)
+        server = Server((host, port), Handler)
     except (OSError, OverflowError) as why:
         reason = getattr(why, "strerror", None) or str(why)
         raise PortTaken(
             f"can't listen on {host}:{port} ({reason}); set http.host and http.port to a free address"
         ) from why
+    server.tls = tls
+    return server
 
 
 class Endpoint:
     """Answers from `start` to `stop`. A loop that fails is told to `answerable`, and begins again at the same address.
 
-    Listens from the beginning; PortTaken.
+    Listens from the beginning; PortTaken. `tls` None: plain HTTP.
     """
 
-    def __init__(self, host: str, port: int, told: Scraped, answerable: Answerable) -> None:
-        self._told = told
-        self.server: ThreadingHTTPServer | None = listen(host, port, told)
+    def __init__(
+        self, host: str, port: int, told: Scraped, answerable: Answerable, tls: ssl.SSLContext | None = None
+    ) -> None:
+        self._told, self._tls = told, tls
+        self.server: Server | None = listen(host, port, told, tls)
         name, number = self.server.server_address[:2]
         self._host, self._port = str(name), int(number)
         self._started = False
@@ -119,7 +133,7 @@ class Endpoint:
     @property
     def url(self) -> str:
         """Base address; tells the port when a free one was asked for."""
-        return f"http://{self._host}:{self._port}"
+        return f"{'http' if self._tls is None else 'https'}://{self._host}:{self._port}"
 
     def start(self) -> None:
         self._started = True
@@ -134,7 +148,7 @@ class Endpoint:
     def _serve(self) -> float:
         try:
             if self.server is None:
-                self.server = listen(self._host, self._port, self._told)
+                self.server = listen(self._host, self._port, self._told, self._tls)
             self.server.handle_request()  # comes back after a moment if nobody asks
             self._thread.well()
             while not self._thread.stopped.is_set():

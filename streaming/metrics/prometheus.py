@@ -5,6 +5,7 @@ when what was open in the database is published again, and when it is reachable 
 shows what is known, and `rebalance_monitor_ready` says 0.
 """
 
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,6 +45,7 @@ class Exporter:
         limits: SeriesLimits | None = None,
         windows: Windows | None = None,
         cluster_label: str = metrics.CLUSTER,
+        tls: ssl.SSLContext | None = None,
         shadow: str | None = None,
     ) -> None:
         """`shadow`: the schema of a job beside the live one. Its series have other names, so that no rule and no
@@ -65,7 +67,7 @@ class Exporter:
             self._families.series(metric, (self._whole,))  # with the value 0
         for cluster in named:
             self.watch(cluster)
-        self._endpoint = Endpoint(host, port, self, self)
+        self._endpoint = Endpoint(host, port, self, self, tls)
 
     @property
     def url(self) -> str:

@@ -1,14 +1,11 @@
-"""The page's own process: read-only connections, one listening socket, and an end with the job that started it.
-
-A connection without a complete request costs a descriptor of the process. So it is closed when its request does not
-come in time, and when too many wait, the one that has waited longest is closed.
-"""
+"""The page's own process: read-only connections, one listening socket, and an end with the job that started it."""
 
 import asyncio
 import contextlib
 import os
 import signal
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,71 +14,15 @@ from typing import BinaryIO
 import uvicorn
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .api import PageSource
 from .app import application
+from .connection import HttpConnection, secured
 from .live import Live
 from .scope import Token
 
 MOST_ANSWERED = 400
 """Requests at one time, streams of events included."""
-
-
-class HttpConnection(H11Protocol):
-    """One connection; while it has no request, `waits_since_s` is the loop's time at which it began to wait."""
-
-    request_within_s = 10.0
-    most_waiting = 200
-    waits_since_s: float | None = None
-    _late: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._wait(timed=True)
-
-    def data_received(self, data: bytes) -> None:
-        """The part of a request that begins the wait for the others, or the last part."""
-        super().data_received(data)
-        if self._asks():
-            self._wait_no_more()
-        elif self._late is None:
-            self._wait(timed=True)
-
-    def on_response_complete(self) -> None:
-        """It waits for its next request; the server itself ends those that stay silent."""
-        super().on_response_complete()
-        if not self._asks():
-            self._wait(timed=False)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._wait_no_more()
-        super().connection_lost(exc)
-
-    def _asks(self) -> bool:
-        return self.cycle is not None and not self.cycle.response_complete
-
-    def _wait(self, *, timed: bool) -> None:
-        if self.waits_since_s is None:
-            self.waits_since_s = self.loop.time()
-        if timed:
-            self._late = self.loop.call_later(self.request_within_s, self.transport.abort)
-        waiting = sorted(self._waiting(), key=lambda one: one[0])
-        if len(waiting) > self.most_waiting:
-            _, longest = waiting[0]
-            longest._wait_no_more()
-            longest.transport.abort()
-
-    def _waiting(self) -> "Iterator[tuple[float, HttpConnection]]":
-        for one in self.connections:
-            if isinstance(one, HttpConnection) and one.waits_since_s is not None:
-                yield one.waits_since_s, one
-
-    def _wait_no_more(self) -> None:
-        self.waits_since_s = None
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
 
 
 class AtMost:
@@ -111,11 +52,12 @@ class AddressTaken(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where to listen; `hosts`: on loopback, further names that it may be called by."""
+    """Where to listen; `hosts`: on loopback, further names that it may be called by; `tls` None: plain HTTP."""
 
     host: str
     port: int
     hosts: tuple[str, ...] = ()
+    tls: ssl.SSLContext | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -160,7 +102,7 @@ def serve(
     """
     taken = listen(address)
     host, port = taken.getsockname()[:2]
-    asyncio.run(_serve(address, taken, source, tokens, parent, lambda: listening(_url(host, port))))
+    asyncio.run(_serve(address, taken, source, tokens, parent, lambda: listening(_url(host, port, address.tls))))
 
 
 async def _serve(
@@ -175,7 +117,7 @@ async def _serve(
     server = _Server(
         uvicorn.Config(
             AtMost(application(source, live, tokens, address.names)),
-            http=HttpConnection,
+            http=HttpConnection if address.tls is None else secured(address.tls),
             log_config=None,
             access_log=False,
             server_header=False,
@@ -218,5 +160,6 @@ def listen(address: Address) -> socket.socket:
     return opened
 
 
-def _url(host: str, port: int) -> str:
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+def _url(host: str, port: int, tls: ssl.SSLContext | None) -> str:
+    scheme = "http" if tls is None else "https"
+    return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"

@@ -5,6 +5,8 @@ from typing import Any
 
 import httpx
 
+from rebalance_monitor.streaming.config.certificates import Pinned
+
 TIMEOUT_S = 2.0
 
 
@@ -22,11 +24,13 @@ class Readiness:
 
 
 class StreamingJob:
-    """The endpoint of the streaming job at `url`; safe for many threads."""
+    """The endpoint of the streaming job at `url`; safe for many threads. `pinned`: its certificate where the files of
+    it are at hand; else authorities that the machine trusts must have signed it."""
 
-    def __init__(self, url: str, timeout_s: float = TIMEOUT_S) -> None:
-        self.url = url.rstrip("/")
-        self._client = httpx.Client(timeout=timeout_s, trust_env=False)
+    def __init__(self, url: str, timeout_s: float = TIMEOUT_S, pinned: Pinned | None = None) -> None:
+        self.url, self._pinned = url.rstrip("/"), pinned
+        trusted = True if pinned is None else pinned.context
+        self._client = httpx.Client(timeout=timeout_s, trust_env=False, verify=trusted)
 
     def close(self) -> None:
         self._client.close()
@@ -46,6 +50,8 @@ class StreamingJob:
 
     def _get(self, path: str) -> httpx.Response:
         try:
+            if self._pinned is not None:
+                self._pinned.look()
             return self._client.get(self.url + path)
         except httpx.HTTPError:
             raise Silent(f"the streaming job gives no answer at {self.url}; is it running?") from None

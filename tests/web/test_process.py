@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ import yaml
 from lab.asking import local
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.page_process import PageProcess
+from tests.certificates import Authority
 from tests.waiting import PATIENCE_S
 
 DSN = "postgresql://nobody:word@127.0.0.1:1/x"
@@ -69,6 +71,30 @@ def test_a_child_that_ends_is_started_again_and_ends_with_the_job(tmp_path: Path
     with pytest.raises(httpx.ConnectError):
         local().get(f"{fields['url']}healthz", timeout=PATIENCE_S)
     assert told.lines.empty()
+
+
+def test_it_speaks_tls_and_follows_its_certificate(tmp_path: Path, told: Told) -> None:
+    authority = Authority.made()
+    first, second = authority.issue("first"), authority.issue("second")
+    files = first.files(tmp_path / "tls")
+    trusting = ssl.create_default_context(cafile=authority.file(tmp_path))
+    page = PageProcess(config(tmp_path, tls=files), "http://127.0.0.1:1", ask_every_s=0.05)
+    page.start()
+    try:
+        event, fields = told.lines.get(timeout=PATIENCE_S)
+        assert event == "page"
+        url = str(fields["url"])
+        assert url.startswith("https://")
+        with httpx.Client(verify=trusting, trust_env=False) as client:
+            assert client.get(f"{url}healthz").text == "ok\n"
+            answer = client.get(f"{url}api/v1/groups")
+            assert (answer.status_code, "can't be used" in answer.json()["error"]) == (503, True)
+        second.files(tmp_path / "tls")
+        event, fields = told.lines.get(timeout=PATIENCE_S)
+        sentence = "page.tls: the files have changed, and their certificate is in use"
+        assert (event, fields) == ("page says", {"text": sentence})
+    finally:
+        page.stop()
 
 
 def test_a_taken_port_is_one_sentence_and_no_end_of_the_job(tmp_path: Path, told: Told) -> None:
