@@ -105,6 +105,11 @@ def parser() -> argparse.ArgumentParser:
     default = actions.add_parser("default", help="print every key with its default and what it is for")
     default.set_defaults(handle=_config_default)
 
+    rights = actions.add_parser("rights", help="print the kafka-acls.sh commands for the rights that are needed")
+    rights.add_argument("--config", metavar="FILE")
+    rights.add_argument("--principal", metavar="TYPE:NAME", help="whose rights (default: User: and sasl.username)")
+    rights.set_defaults(handle=_config_rights)
+
     maintenance = commands.add_parser("maintenance", help="windows during which nobody is notified of incidents")
     windows = maintenance.add_subparsers(dest="action", required=True, metavar="ACTION")
     add = windows.add_parser("add", help="begin or plan a window")
@@ -230,6 +235,12 @@ def _config_default(arguments: argparse.Namespace) -> int:
     from .config_check import config_default
 
     return config_default()
+
+
+def _config_rights(arguments: argparse.Namespace) -> int:
+    from .config_check import config_rights
+
+    return config_rights(arguments.config, arguments.principal)
 
 
 def _maintenance(arguments: argparse.Namespace) -> int:

@@ -4,7 +4,9 @@ from importlib import resources
 
 from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.certificates import unusable
+from rebalance_monitor.streaming.config.client_properties import in_clear
 from rebalance_monitor.streaming.config.kafka import KafkaSection
+from rebalance_monitor.streaming.config.rights import rights_of
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.config.settings import lacking
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
@@ -43,6 +45,21 @@ def problems_of(settings: Settings) -> list[str]:
 def config_default() -> int:
     """Print the documented configuration: every key with its default."""
     print((resources.files("rebalance_monitor.streaming.config") / "default.yaml").read_text(encoding="utf-8"), end="")
+    return DONE
+
+
+def config_rights(path: str | None, principal: str | None) -> int:
+    """Print what grants exactly the rights that `run` needs with this configuration, one command a line."""
+    if principal is not None and not all(principal.partition(":")):
+        raise InputError(f"--principal {principal!r} must be a type and a name, such as User:monitor")
+    settings = settings_from(path)
+    if not settings.clusters:
+        raise InputError(f"{source(path)}: clusters is empty, so no right is needed; list at least one cluster")
+    for cluster in settings.clusters:
+        print(visible(f"# cluster {cluster.name}"))
+        user = principal or f"User:{in_clear(cluster.client).get('sasl.username', 'monitor')}"
+        for right in rights_of(settings, cluster):
+            print(visible(right.command(cluster.bootstrap_servers, user)))
     return DONE
 
 

@@ -100,8 +100,12 @@ def _described(cluster: ClusterSection) -> ConnectionCheck:
         topics = KafkaTopics(cluster.librdkafka())().topics
     except PartFailed as why:
         return ConnectionCheck(f"partition counts in {cluster.name}", str(why))
-    count = sum(not name.startswith("__") for name in topics)
-    return ConnectionCheck(f"partition counts in {cluster.name} (topics that this user may describe: {count})")
+    read = {topic for one in cluster.core().connect.values() for topic in (one.config_topic, one.status_topic)}
+    count = sum(not name.startswith("__") and name not in read for name in topics)
+    said = f"topics that this user may describe, beside those that it reads: {count}"
+    if not count:
+        said += "; unless there are no others, grant it Describe on those that consumers subscribe to"
+    return ConnectionCheck(f"partition counts in {cluster.name} ({said})")
 
 
 def _groups(cluster: ClusterSection) -> ConnectionCheck:
