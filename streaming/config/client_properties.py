@@ -9,6 +9,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from .java_properties import JAVA_ONLY, instead
+
 OWNED_BY_MONITOR = frozenset(
     {"bootstrap.servers", "group.id", "isolation.level", "enable.auto.commit", "auto.offset.reset"}
 )
@@ -64,46 +66,6 @@ SHOWN = frozenset(
 UNSECURED = "enable.sasl.oauthbearer.unsecure.jwt"
 """Tokens that librdkafka makes itself, for tests of brokers that trust everybody."""
 
-_PEM = "convert the store to PEM files and set ssl.ca.location, ssl.certificate.location and ssl.key.location"
-_TLS = "remove it; librdkafka takes the TLS versions of its OpenSSL"
-_LOGIN = "set sasl.mechanism, and for OAUTHBEARER also sasl.oauthbearer.method: oidc with its endpoint and client"
-_DECODES = "remove it; the monitor decodes records itself"
-JAVA_ONLY: Mapping[str, str] = {
-    "sasl.jaas.config": "set sasl.mechanism, sasl.username and sasl.password instead",
-    "sasl.client.callback.handler.class": _LOGIN,
-    "sasl.login.callback.handler.class": _LOGIN,
-    "sasl.login.class": _LOGIN,
-    "sasl.kerberos.ticket.renew.jitter": "set sasl.kerberos.min.time.before.relogin instead",
-    "sasl.kerberos.ticket.renew.window.factor": "set sasl.kerberos.min.time.before.relogin instead",
-    "sasl.login.refresh.buffer.seconds": "remove it; librdkafka refreshes tokens by itself",
-    "sasl.login.refresh.min.period.seconds": "remove it; librdkafka refreshes tokens by itself",
-    "sasl.login.refresh.window.factor": "remove it; librdkafka refreshes tokens by itself",
-    "sasl.login.refresh.window.jitter": "remove it; librdkafka refreshes tokens by itself",
-    "ssl.truststore.location": "convert the store to a PEM file and set ssl.ca.location instead",
-    "ssl.truststore.password": "a PEM file needs none; set ssl.ca.location instead of the store",
-    "ssl.truststore.type": "set ssl.ca.location to a PEM file instead of the store",
-    "ssl.truststore.certificates": "set ssl.ca.pem instead",
-    "ssl.keystore.type": "ssl.keystore.location takes PKCS#12; " + _PEM,
-    "ssl.keystore.certificate.chain": "set ssl.certificate.pem instead",
-    "ssl.keystore.key": "set ssl.key.pem instead",
-    "ssl.enabled.protocols": _TLS,
-    "ssl.protocol": _TLS,
-    "ssl.provider": _TLS,
-    "ssl.secure.random.implementation": _TLS,
-    "ssl.keymanager.algorithm": _TLS,
-    "ssl.trustmanager.algorithm": _TLS,
-    "ssl.engine.factory.class": _TLS,
-    "security.providers": _TLS,
-    "key.deserializer": _DECODES,
-    "value.deserializer": _DECODES,
-    "max.poll.records": "remove it; source.max_bytes_per_second_per_broker limits what is read",
-    "default.api.timeout.ms": "set socket.timeout.ms instead",
-    "request.timeout.ms": "set socket.timeout.ms instead",
-    "interceptor.classes": "remove it; it is a class of Java",
-    "metric.reporters": "remove it; it is a class of Java",
-}
-"""Properties of Java's clients that librdkafka does not have, each with what to do instead."""
-
 
 def checked(value: Any) -> Any:
     """Texts for librdkafka, everything outside SHOWN as a secret. Raises ValueError, never with a value in its text."""
@@ -115,7 +77,7 @@ def checked(value: Any) -> Any:
         if name in OWNED_BY_MONITOR:
             raise ValueError(f"{name} is set by the monitor itself; remove it")
         if name in JAVA_ONLY:
-            raise ValueError(f"{name} is a property of Java's clients, this is librdkafka; {JAVA_ONLY[name]}")
+            raise ValueError(f"{name} is a property of Java's clients, this is librdkafka; {instead(name, item)}")
         if isinstance(item, SecretStr):
             clean[name] = item
             continue

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from rebalance_monitor.streaming.config.java_properties import refused_because
 from rebalance_monitor.streaming.core.runbooks import Addresses
 from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.outbox import Notification
@@ -42,7 +43,7 @@ class AlertsTopic:
         try:
             self._producer: Producer | None = self._made()
         except KafkaException as why:
-            raise ProducerRefused(why.args[0].str()) from None
+            raise ProducerRefused(refused_because(client, why.args[0].str())) from None
 
     def send(self, waiting: Notification) -> None:
         """Produces one record and waits until every replica has it."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from rebalance_monitor.streaming.config.java_properties import refused_because
 from rebalance_monitor.streaming.core.model.topic_names import why_illegal
 from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, code_of, reason
 
@@ -73,7 +74,7 @@ class KafkaView:
         try:
             self._admin = AdminClient(settings)
         except KafkaException as why:
-            raise ClientRefused(reason(why)) from why
+            raise ClientRefused(refused_because(client, reason(why))) from why
 
     def _note(self, error: Any) -> None:
         """What librdkafka says about connections: a wrong password shows here only, requests just time out."""
