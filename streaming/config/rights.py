@@ -88,8 +88,8 @@ CLUSTER = RightKind(
     resource=AclResource.CLUSTER,
     on="the cluster",
     without="brokers list only groups that the user may describe one by one: of others `stuck_rebalance` is not "
-    "judged, and `rebalance_monitor_groups_unseen` is 1. With `source: poll` nobody can distinguish a deleted group from "
-    "a hidden one: its incidents stay open",
+    "judged, and `rebalance_monitor_groups_unseen` is 1. With `source: poll` nobody can distinguish a deleted group "
+    "from a hidden one: its incidents stay open",
 )
 KINDS = (LOG, CONFIGS, STATUSES, TOPICS, GROUPS, CLUSTER)
 

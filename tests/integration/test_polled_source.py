@@ -39,12 +39,12 @@ def stage() -> Iterator[Secured]:
     with secured("polled-source", {"monitor": PASSWORD, "narrow": PASSWORD}) as made:
         admin = AdminClient({"bootstrap.servers": made.watched.broker.address, "log_level": 0})
         admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
-        made.allow("monitor", "broker", "kafka-cluster", "describe")
+        made.allow("monitor", "cluster", "kafka-cluster", "describe")
         made.allow("monitor", "group", "*", "describe")
         made.allow("monitor", "topic", TOPIC, "describe")
         made.allow("monitor", "topic", workers.config_topic(CONNECT), "read")
         made.allow("monitor", "topic", STATUSES, "describe")
-        made.allow("narrow", "broker", "kafka-cluster", "describe")
+        made.allow("narrow", "cluster", "kafka-cluster", "describe")
         yield made
 
 

@@ -6,15 +6,21 @@ from typing import Any
 import pytest
 
 from lab.cluster import config_topic
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.rights import rights_of
 from rebalance_monitor.streaming.polling.asking_progress import GroupRefused, KafkaProgress
 from rebalance_monitor.streaming.supervision import PartFailed
 from tests.integration.secured import Secured, client, secured
 from tests.integration.watched import TOPIC
-from tests.waiting import PATIENCE_S
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.integration
 GROUP, CONFIGS, STATUSES = "sinks", "sinks-configs", "sinks-status"
 PASSWORD = "open sesame"
+CONNECT = {GROUP: {"config_topic": CONFIGS, "status_topic": STATUSES}}
+SETTINGS = Settings.model_validate({"clusters": [{"name": "own", "bootstrap_servers": "k:1", "connect": CONNECT}]})
+RIGHTS = rights_of(SETTINGS, SETTINGS.clusters[0])
+"""Those of Read first."""
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +30,10 @@ def stage() -> Iterator[Secured]:
 
 
 def cluster(stage: Secured, password: str) -> list[dict[str, Any]]:
-    topics = {"config_topic": CONFIGS, "status_topic": STATUSES}
-    given = {"name": "own", "bootstrap_servers": stage.address, "client": client("monitor", password)}
-    return [{**given, "connect": {GROUP: topics}}]
+    """Over TLS, with SCRAM."""
+    properties = {**stage.scram("monitor", PASSWORD), "sasl.password": password}
+    given = {"name": "own", "bootstrap_servers": stage.tls_address, "client": properties}
+    return [{**given, "connect": CONNECT}]
 
 
 def test_a_wrong_password_is_one_sentence_without_it(stage: Secured) -> None:
@@ -73,4 +80,12 @@ def test_read_on_three_topics_is_enough_and_each_missing_right_is_named(stage: S
         inferred = [("explainable", "partition counts inferred from the assignment itself: events")]
         watched.lab.wait_for("judged", lambda: watched.verdicts("after") == inferred, job, PATIENCE_S)
         assert "parts" not in watched.readiness()[1]
+        for right in RIGHTS[3:]:
+            stage.allow("monitor", right.kind.resource, right.name, right.kind.operation)
+        until(lambda: stage.rules("monitor") == len(RIGHTS))
+        watched.rebalance("last")
+        watched.wait_for_group("last", job)
+        watched.lab.wait_for("judged by counts", lambda: watched.verdicts("last") != [], job, PATIENCE_S)
+        ((_, reason),) = watched.verdicts("last")
+        assert "inferred" not in reason
     assert "sesame" not in job.log.read_text()

@@ -1,0 +1,93 @@
+"""Tokens of an issuer (OAUTHBEARER, OpenID Connect) over TLS: renewed while a client asks all the time, and while it
+asks nothing. The broker ends a connection whose token is over."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.rights import rights_of
+from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
+from tests.integration.secured import Secured, secured
+from tests.issuer import AUDIENCE, Issuer, issuer
+from tests.waiting import until
+
+pytestmark = pytest.mark.integration
+LASTS_S = 5
+USER, SECRET = "monitor", "s3cr3t-of-the-client"
+BEARER = "org.apache.kafka.common.security.oauthbearer"
+ALLOWED = "org.apache.kafka.sasl.oauthbearer.allowed.urls"
+
+
+@pytest.fixture(scope="module")
+def tokens() -> Iterator[Issuer]:
+    with issuer(LASTS_S, {USER: SECRET}) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def stage(tokens: Issuer) -> Iterator[Secured]:
+    here = "listener.name.tls.oauthbearer"
+    properties = {
+        "listener.name.tls.sasl.enabled.mechanisms": "OAUTHBEARER",
+        f"{here}.sasl.jaas.config": f"{BEARER}.OAuthBearerLoginModule required;",
+        f"{here}.sasl.server.callback.handler.class": f"{BEARER}.OAuthBearerValidatorCallbackHandler",
+        f"{here}.connections.max.reauth.ms": 60_000,
+        f"{here}.sasl.oauthbearer.jwks.endpoint.url": tokens.keys_url,
+        f"{here}.sasl.oauthbearer.expected.audience": AUDIENCE,
+        f"{here}.sasl.oauthbearer.expected.issuer": tokens.url,
+        f"{here}.sasl.oauthbearer.clock.skew.seconds": 1,
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAVA_TOOL_OPTIONS", f"-D{ALLOWED}={tokens.keys_url}")
+        with secured("tokens", {}, properties) as made:
+            yield made
+
+
+def client(stage: Secured, tokens: Issuer, secret: str = SECRET) -> dict[str, Any]:
+    return {
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.location": str(stage.authority_file),
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": tokens.token_url,
+        "sasl.oauthbearer.client.id": USER,
+        "sasl.oauthbearer.client.secret": secret,
+        "sasl.oauthbearer.scope": "kafka",
+    }
+
+
+def settings(stage: Secured, tokens: Issuer, secret: str = SECRET) -> Settings:
+    given = {"name": "own", "bootstrap_servers": stage.tls_address, "client": client(stage, tokens, secret)}
+    return Settings.model_validate({"clusters": [given]})
+
+
+def test_tokens_are_renewed_for_a_client_that_asks_and_for_one_that_does_not(stage: Secured, tokens: Issuer) -> None:
+    configured = settings(stage, tokens)
+    (section,) = configured.clusters
+    for right in rights_of(configured, section):
+        stage.allow(USER, right.kind.resource, right.name, right.kind.operation)
+    until(lambda: stage.rules(USER) == len(rights_of(configured, section)))
+    busy, idle = KafkaView(section.librdkafka()), KafkaView(section.librdkafka())
+    known = idle.cluster_id()
+    asked, begin = 0, len(tokens.issued)
+
+    def outlived() -> bool:
+        nonlocal asked
+        asked += 1
+        assert busy.cluster_id() == known
+        return len(tokens.issued) >= begin + 8
+
+    until(outlived)
+    assert asked > 8
+    assert idle.cluster_id() == known
+    assert "__consumer_offsets" in idle.topics(("__consumer_offsets",)).missing, "no group has been there yet"
+
+
+def test_a_secret_that_the_issuer_does_not_know_is_said_without_it(stage: Secured, tokens: Issuer) -> None:
+    (section,) = settings(stage, tokens, "guessed-secret").clusters
+    with pytest.raises(ClusterError) as why:
+        KafkaView(section.librdkafka()).cluster_id()
+    assert "guessed-secret" not in str(why.value)
+    assert "token" in str(why.value).lower()
