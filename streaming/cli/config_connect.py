@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 from .config_ports import ports
 from .opening import need
@@ -179,7 +180,14 @@ def _unreadable(cluster: ClusterSection, topic: str, partition: int) -> str | No
     from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
     consumer = Consumer(
-        {**cluster.librdkafka(), "group.id": "rebalance-monitor-check", "enable.auto.commit": "false", "log_level": "0"}
+        connecting(
+            {
+                **cluster.librdkafka(),
+                "group.id": "rebalance-monitor-check",
+                "enable.auto.commit": "false",
+                "log_level": "0",
+            }
+        )
     )
     try:
         low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=PATIENCE_S)

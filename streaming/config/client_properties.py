@@ -19,6 +19,7 @@ OWNED_BY_MONITOR = frozenset(
 SHOWN = frozenset(
     {
         "api.version.request",
+        "aws.region",
         "broker.address.family",
         "broker.address.ttl",
         "client.dns.lookup",

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 
 from pydantic import SecretStr
 
+from .amazon import NO_CREDENTIALS, is_amazon
+
 _TRUSTED = (
     "write its certificates with `keytool -list -rfc -keystore truststore.jks > ca.pem` and set ssl.ca.location: ca.pem"
 )
@@ -53,6 +55,7 @@ JAVA_ONLY: Mapping[str, str] = {
 
 _PASSWORD = "sasl.username and sasl.password, with the username and password of that line"
 _MODULES: Mapping[str, str] = {
+    "IAMLoginModule": "write sasl.mechanism: AWS_MSK_IAM and security.protocol: SASL_SSL, and install the extra [msk]",
     "PlainLoginModule": f"write sasl.mechanism: PLAIN, {_PASSWORD}",
     "ScramLoginModule": "write sasl.mechanism: SCRAM-SHA-512 (or SCRAM-SHA-256, as in Java's sasl.mechanism), "
     + _PASSWORD,
@@ -82,6 +85,8 @@ def instead(name: str, value: object) -> str:
 
 def refused_because(client: Mapping[str, str], why: str) -> str:
     """librdkafka's reason for not taking these properties, with what to do where it does not say so itself."""
+    if is_amazon(client) and "OAuth token not set" in why:
+        return NO_CREDENTIALS
     if "SASL mechanism GSSAPI" in why:
         return _NO_KERBEROS if client.keys() & {"sasl.mechanism", "sasl.mechanisms"} else _NO_MECHANISM
     store = client.get("ssl.keystore.location")

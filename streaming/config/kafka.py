@@ -1,10 +1,11 @@
 """How a Kafka cluster is reached: addresses, and librdkafka's properties with their credentials hidden."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_validator
 
 from rebalance_monitor.streaming.core.model.topic_names import why_illegal
+from . import amazon
 from .client_properties import checked, in_clear
 from .section import HIGHEST_PORT, FromText, Section, shaped
 
@@ -38,6 +39,12 @@ class KafkaSection(Section):
 
     bootstrap_servers: BootstrapServers
     client: Annotated[dict[str, str | SecretStr], BeforeValidator(checked), FromText] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _amazon(self) -> Self:
+        if said := amazon.problem(self.client, self.bootstrap_servers):
+            raise ValueError(said)
+        return self
 
     def librdkafka(self) -> dict[str, str]:
         """Properties for a librdkafka client, credentials in clear: never print or log the result."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
+from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.config.java_properties import refused_because
 from rebalance_monitor.streaming.core.runbooks import Addresses
 from rebalance_monitor.streaming.store.database import Connection
@@ -42,6 +43,8 @@ class AlertsTopic:
         self._topic, self._client, self._addresses = topic, {**client, **_OWN}, addresses or Addresses()
         try:
             self._producer: Producer | None = self._made()
+        except ImportError as why:
+            raise ProducerRefused(str(why)) from None
         except KafkaException as why:
             raise ProducerRefused(refused_because(client, why.args[0].str())) from None
 
@@ -77,7 +80,7 @@ class AlertsTopic:
 
     def _made(self) -> Producer:
         # Its own words would go to stderr, addresses and user names among them.
-        return Producer(self._client, error_cb=lambda _: None, logger=_SILENT)
+        return Producer(connecting(self._client), error_cb=lambda _: None, logger=_SILENT)
 
     def _failed(self, error: KafkaError | None) -> Exception:
         if error is None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.supervision import PartFailed
 
 REQUEST_TIMEOUT_S = 5.0
@@ -17,9 +18,8 @@ def admin_of(client: Mapping[str, str], name: str) -> Any:
     """
     from confluent_kafka.admin import AdminClient
 
-    return AdminClient(
-        {"client.id": f"rebalance-monitor-{name}", "log_level": "0", "error_cb": _connection_broke, **client}
-    )
+    settings = {"client.id": f"rebalance-monitor-{name}", "log_level": "0", "error_cb": _connection_broke, **client}
+    return AdminClient(connecting(settings))
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.config.java_properties import refused_because
 from rebalance_monitor.streaming.core.model.topic_names import why_illegal
 from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S, code_of, reason
@@ -59,6 +60,24 @@ class ClusterView(Protocol):
     def beginnings(self, places: tuple[NamedPartition, ...]) -> Mapping[NamedPartition, int | None]: ...
 
 
+class _Noted:
+    """What librdkafka says about connections: a wrong password shows here only, requests just time out.
+
+    Apart from the view, which would otherwise be part of a cycle: the garbage collector may run in any thread, also in
+    one of librdkafka's, where a client that is destroyed aborts the process.
+    """
+
+    def __init__(self) -> None:
+        self.said: str | None = None
+        self.refused = False
+
+    def note(self, error: Any) -> None:
+        code = error.code()
+        self.refused |= code in _REFUSED
+        if self.said is None or code != error._ALL_BROKERS_DOWN:
+            self.said = str(error.str())
+
+
 class KafkaView:
     """A real cluster, through librdkafka's admin client. One request per broker for any number of partitions."""
 
@@ -67,21 +86,15 @@ class KafkaView:
         from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
 
-        self._said: str | None = None
-        self._refused = False
+        self._noted = _Noted()
         # librdkafka writes broken connections to stderr by itself; they are reported through the status instead.
-        settings = {"client.id": "rebalance-monitor", "log_level": "0", "error_cb": self._note, **client}
+        settings = {"client.id": "rebalance-monitor", "log_level": "0", "error_cb": self._noted.note, **client}
         try:
-            self._admin = AdminClient(settings)
+            self._admin = AdminClient(connecting(settings))
+        except ImportError as why:
+            raise ClientRefused(str(why)) from why
         except KafkaException as why:
             raise ClientRefused(refused_because(client, reason(why))) from why
-
-    def _note(self, error: Any) -> None:
-        """What librdkafka says about connections: a wrong password shows here only, requests just time out."""
-        code = error.code()
-        self._refused |= code in _REFUSED
-        if self._said is None or code != error._ALL_BROKERS_DOWN:
-            self._said = str(error.str())
 
     def cluster_id(self) -> str:
         """The cluster's own id."""
@@ -91,8 +104,8 @@ class KafkaView:
             found = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S).result(REQUEST_TIMEOUT_S + 1)
         except (KafkaException, TimeoutError) as why:
             self._admin.poll(0)
-            refused = self._refused or code_of(why) in _REFUSED
-            raise (AccessRefused if refused else ClusterError)(self._said or reason(why)) from why
+            refused = self._noted.refused or code_of(why) in _REFUSED
+            raise (AccessRefused if refused else ClusterError)(self._noted.said or reason(why)) from why
         except SystemError as why:  # so the client passes on what a signal raised inside it
             if isinstance(why.__cause__, KeyboardInterrupt):
                 raise why.__cause__ from None

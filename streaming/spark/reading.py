@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.core.fold.topics import DecodeRecord
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record
 from rebalance_monitor.streaming.core.model.records import Gap, Row
@@ -108,7 +109,7 @@ def consumer(client: Mapping[str, str], committed: bool, *, renewed: bool = Fals
     if renewed and (old := _consumers.pop(name, None)) is not None:
         old.close()
     if name not in _consumers:
-        _consumers[name] = Consumer(settings)
+        _consumers[name] = Consumer(connecting(settings))
         # PySpark's worker collects garbage after every task, through all that its imports made: more work than a
         # small batch. What is there now stays for good, so the collector is told to leave it out.
         gc.collect()

@@ -1,17 +1,21 @@
 """Tokens of an issuer (OAUTHBEARER, OpenID Connect) over TLS: renewed while a client asks all the time, and while it
 asks nothing. The broker ends a connection whose token is over."""
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
+from confluent_kafka import Consumer
 
 from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.config.rights import rights_of
 from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
 from tests.integration.secured import Secured, secured
 from tests.issuer import AUDIENCE, Issuer, issuer
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.integration
 LASTS_S = 5
@@ -83,6 +87,38 @@ def test_tokens_are_renewed_for_a_client_that_asks_and_for_one_that_does_not(sta
     assert asked > 8
     assert idle.cluster_id() == known
     assert "__consumer_offsets" in idle.topics(("__consumer_offsets",)).missing, "no group has been there yet"
+
+
+def test_tokens_that_a_callback_signs_are_renewed_too(
+    stage: Secured, tokens: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Amazon MSK, whose brokers are nowhere but there: what would sign for them signs for this broker."""
+    signed: list[str] = []
+
+    def sign(region: str) -> tuple[str, int]:
+        signed.append(region)
+        return tokens.token(USER)["access_token"], round((time.time() + LASTS_S) * 1000)
+
+    monkeypatch.setattr(MSKAuthTokenProvider, "generate_auth_token", sign)
+    iam = {"sasl.mechanism": "AWS_MSK_IAM", "aws.region": "eu-west-1"}
+    kept = {name: value for name, value in client(stage, tokens).items() if not name.startswith("sasl.")}
+    given = {"name": "own", "bootstrap_servers": stage.tls_address, "client": {**kept, **iam}}
+    (section,) = Settings.model_validate({"clusters": [given]}).clusters
+    busy, idle = KafkaView(section.librdkafka()), KafkaView(section.librdkafka())
+    reading = Consumer(connecting({**section.librdkafka(), "group.id": "reads"}))
+    known = idle.cluster_id()
+    assert reading.list_topics(timeout=PATIENCE_S).cluster_id == known
+    begin = len(signed)
+
+    def outlived() -> bool:
+        assert busy.cluster_id() == known
+        return len(signed) >= begin + 4
+
+    until(outlived)
+    assert idle.cluster_id() == known
+    assert reading.list_topics(timeout=PATIENCE_S).cluster_id == known
+    reading.close()
+    assert set(signed) == {"eu-west-1"}
 
 
 def test_a_secret_that_the_issuer_does_not_know_is_said_without_it(stage: Secured, tokens: Issuer) -> None:

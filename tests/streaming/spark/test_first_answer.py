@@ -72,6 +72,6 @@ def test_a_refused_user_or_certificate_is_one() -> None:
 
     for code in (KafkaError._AUTHENTICATION, KafkaError._SSL, KafkaError.SASL_AUTHENTICATION_FAILED):
         view: Any = KafkaView({"bootstrap.servers": "127.0.0.1:1"})
-        view._note(KafkaError(code))
+        view._noted.note(KafkaError(code))
         with pytest.raises(AccessRefused):
             view.cluster_id()
