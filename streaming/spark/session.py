@@ -4,6 +4,7 @@ What the job sets is a default. `spark.conf` of the configuration outranks it, a
 `PYSPARK_SUBMIT_ARGS` outranks both. Variables of the environment that the user has set are left as they are.
 """
 
+import logging
 import os
 import subprocess
 import sys
@@ -12,12 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rebalance_monitor.streaming.config.sections import SparkSection
-from .java import java_home
+from rebalance_monitor.streaming.config.supported import JAVA, not_tested
+from .java import java_home, version_of
 from .saying import said_elsewhere
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+log = logging.getLogger("rebalance_monitor.job")
 JVM_LEAVES_S = 10.0
 RETAINED = "10"
 # Without both, Spark binds the outer interface. Workers on other machines have to reach the driver, though.
@@ -130,7 +133,10 @@ def logging_file(scratch: Path) -> Path:
 
 def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
     """A running session. Raises NoJava when there is no Java."""
-    os.environ["JAVA_HOME"] = str(java_home(section.java_home, os.environ, scratch))
+    home = java_home(section.java_home, os.environ, scratch)
+    os.environ["JAVA_HOME"] = str(home)
+    if why := not_tested("Java", str(version_of(home)), JAVA):
+        log.warning("not_tested", extra={"fields": {"why": why}})
     # A worker under another Python would not find the packages of this one.
     for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         os.environ.setdefault(name, sys.executable)

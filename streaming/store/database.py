@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from rebalance_monitor.streaming.config.supported import OLDEST_POSTGRESQL
 from .schema import place, schema_of
 
 Connection = psycopg.Connection[Any]
@@ -66,6 +67,11 @@ class Database:
         with self.session() as connection, connection.transaction():
             yield connection
 
+    def version(self) -> int:
+        """The server's major version."""
+        with self.session() as connection:
+            return connection.info.server_version // 10_000
+
     def close(self) -> None:
         """Closes the connection; the next use opens another."""
         with self._lock:
@@ -82,6 +88,13 @@ class Database:
                 application_name="rebalance-monitor",
             )
             place(self._connection, self.schema)
+            version = self._connection.info.server_version // 10_000
+            if version < OLDEST_POSTGRESQL:
+                self.close()
+                raise DatabaseUnreachable(
+                    f"PostgreSQL at {self.address} is version {version}, and {OLDEST_POSTGRESQL} is the oldest that is "
+                    "supported; use a newer server"
+                )
             # A deposed or frozen writer must not hold the others up for ever.
             self._connection.execute("set lock_timeout = '10s'")
             self._connection.execute(f"set idle_in_transaction_session_timeout = '{FROZEN_AFTER_S}s'")
