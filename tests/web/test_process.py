@@ -18,6 +18,9 @@ import yaml
 from lab.asking import local
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.page_process import PageProcess
+from rebalance_monitor.streaming.config.certificates import Certificate
+from rebalance_monitor.streaming.config.sections import TlsSection
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from tests.certificates import Authority
 from tests.waiting import PATIENCE_S
 
@@ -95,6 +98,23 @@ def test_it_speaks_tls_and_follows_its_certificate(tmp_path: Path, told: Told) -
         assert (event, fields) == ("page says", {"text": sentence})
     finally:
         page.stop()
+
+
+def test_it_asks_a_job_that_speaks_tls_and_trusts_its_file(tmp_path: Path, told: Told) -> None:
+    files = Authority.made().issue("job").files(tmp_path / "tls")
+    tls = TlsSection.model_validate(files)
+    job = Exporter(0, clusters=["a"], tls=Certificate("http.tls", tls, lambda problem: None).context)
+    job.start()
+    path = config(tmp_path)
+    Path(path).write_text(f"{Path(path).read_text()}http: {{tls: {files}}}\n")
+    page = PageProcess(path, job.url)
+    page.start()
+    try:
+        _, fields = told.lines.get(timeout=PATIENCE_S)
+        assert "rebalance_monitor_ready" in local().get(f"{fields['url']}metrics", timeout=PATIENCE_S).text
+    finally:
+        page.stop()
+        job.stop()
 
 
 def test_a_taken_port_is_one_sentence_and_no_end_of_the_job(tmp_path: Path, told: Told) -> None:
