@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_monitor.streaming.core.connect.member_bytes import connect_share_of, held_after
+from rebalance_monitor.streaming.stories.holdings import CONNECTOR, held
 
 Object = dict[str, Any]
 
 MOST_CELLS = 2_000
 MOST_TROUBLED = 100
-CONNECTOR = " (connector)"
 MARKS = {
     "held": ("●", "held"),
     "wrong": ("▲", "held, should not be here"),
@@ -141,26 +140,6 @@ def matrix(generation: Object, jobs: Sequence[Object] = (), *, most_cells: int =
 def _moment(document: Object) -> tuple[int, int]:
     """Generations are counted anew in each life of a group id."""
     return document["incarnation"], document["generation"]
-
-
-def share_names(share: Object | None) -> list[str]:
-    """The jobs of a share as people name them."""
-    if share is None:
-        return []
-    names = list(share.get("connectors", ()))
-    names += [f"{name}-{number}" for name, number in (*share.get("tasks", ()), *share.get("partitions", ()))]
-    for kind in ("active", "standby", "warmup"):
-        names += [name if kind == "active" else f"{name} ({kind})" for name in share.get(kind, ())]
-    return names
-
-
-def held(member: Object) -> set[str]:
-    """What a member has once it has obeyed its assignment; a connector is told apart from a task of the same name."""
-    share = connect_share_of(member["assigned"])
-    if share is None:
-        return set(share_names(member["assigned"]))
-    after = held_after(share, connect_share_of(member.get("revoked")), connect_share_of(member.get("owned")))
-    return {name + CONNECTOR for name in after.connectors} | {f"{name}-{number}" for name, number in after.tasks}
 
 
 def _from_jobs(jobs: Iterable[Object]) -> dict[str, _Job]:

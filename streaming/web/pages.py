@@ -25,13 +25,13 @@ from rebalance_monitor.streaming.core.runbooks import (
     rules_titled,
 )
 from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
+from rebalance_monitor.streaming.stories.story import GRADES, Story, story, words
 from .api import NotFound, PageSource, health
 from .contract import MOST, PREFIX
 from .fleet import NOBODY, STATES
 from .matrix import MARKS, NOTHING, matrix
 from .parameters import cursor, place
 from .scope import Scope
-from .story import GRADES, Story, story, words
 from .tasks import task_view
 
 GROUPS_ON_A_PAGE = 100

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from rebalance_monitor.streaming.stories.story import GenerationRow as GenerationRow
+
 Document = dict[str, Any]
 GroupName = tuple[str, str]
 """(cluster, group)."""
@@ -107,12 +109,3 @@ class DocumentRow(NamedTuple):
     document: Document
     cluster: str
     group: str
-
-
-class GenerationRow(NamedTuple):
-    """A generation's document; `group` as the column holds it."""
-
-    document: Document
-    cluster: str
-    group: str
-    judged_by: str

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.streaming.core.model.messages import counted, listed
-from .story import MOST_NAMES
+from rebalance_monitor.streaming.stories.story import MOST_NAMES
 
 Object = dict[str, Any]
 RUNNING = -2

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.replay import replay
+from rebalance_monitor.streaming.stories.story import Story, story
 from rebalance_monitor.streaming.web.rows import GenerationRow
-from rebalance_monitor.streaming.web.story import Story, story
 
 CAPTURE = Path(__file__).parents[1] / "vectors" / "captures-groups" / "kip848-a"
 

@@ -20,11 +20,12 @@ from rebalance_monitor.streaming.core.model.results import (
     Verdict,
 )
 from rebalance_monitor.streaming.core.runbooks import next_step
+from rebalance_monitor.streaming.stories.holdings import held
+from rebalance_monitor.streaming.stories.story import duration, story
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
-from rebalance_monitor.streaming.web.matrix import held, matrix
+from rebalance_monitor.streaming.web.matrix import matrix
 from rebalance_monitor.streaming.web.rows import GenerationRow, GroupRow, IncidentRow
-from rebalance_monitor.streaming.web.story import duration, story
 from tests.streaming import builders
 from tests.web.filled import window
 

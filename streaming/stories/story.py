@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.streams.words import summary
-from .matrix import held
-from .rows import GenerationRow
+from .holdings import held
 
 Object = dict[str, Any]
 MOST_NAMES = 12
@@ -22,6 +21,15 @@ GRADES = {
     "unexplained": "nothing known gives it",
     "not_judged": "the evidence is missing",
 }
+
+
+class GenerationRow(NamedTuple):
+    """A generation's document; `cluster` and `group` as the database's columns hold them."""
+
+    document: Object
+    cluster: str
+    group: str
+    judged_by: str
 
 
 @dataclass(frozen=True, slots=True)

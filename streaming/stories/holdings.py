@@ -1,0 +1,28 @@
+"""What members hold, by the documents of generations: names as people write them."""
+
+from typing import Any
+
+from rebalance_monitor.streaming.core.connect.member_bytes import connect_share_of, held_after
+
+Object = dict[str, Any]
+CONNECTOR = " (connector)"
+
+
+def share_names(share: Object | None) -> list[str]:
+    """The jobs of a share as people name them."""
+    if share is None:
+        return []
+    names = list(share.get("connectors", ()))
+    names += [f"{name}-{number}" for name, number in (*share.get("tasks", ()), *share.get("partitions", ()))]
+    for kind in ("active", "standby", "warmup"):
+        names += [name if kind == "active" else f"{name} ({kind})" for name in share.get(kind, ())]
+    return names
+
+
+def held(member: Object) -> set[str]:
+    """What a member has once it has obeyed its assignment; a connector is told apart from a task of the same name."""
+    share = connect_share_of(member["assigned"])
+    if share is None:
+        return set(share_names(member["assigned"]))
+    after = held_after(share, connect_share_of(member.get("revoked")), connect_share_of(member.get("owned")))
+    return {name + CONNECTOR for name in after.connectors} | {f"{name}-{number}" for name, number in after.tasks}
