@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .exit_codes import InputError
+from .group_commands import add_group_commands
 from .names import FAMILIES, KINDS, SHELLS
 
 Command = Callable[[argparse.Namespace], int]
 
 EXIT_CODES = (
     "Exit codes: 0 done, nothing found; 1 something found; 2 usage, configuration, connection or unreadable input; "
-    "3 cannot tell; 4 internal error; 130 and 143 on signals."
+    "3 cannot tell; 4 internal error; 5 not yet (wait); 130 and 143 on signals."
 )
 
 
@@ -139,6 +140,8 @@ def parser() -> argparse.ArgumentParser:
     for action in (open_gaps, noted):
         action.add_argument("--config", metavar="FILE")
         action.set_defaults(handle=_gaps)
+
+    add_group_commands(commands, status=_status, explain=_explain, wait=_wait)
 
     rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
     rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
@@ -284,6 +287,24 @@ def _rules(arguments: argparse.Namespace) -> int:
     from .rules import rules
 
     return rules(arguments.name, output=arguments.output)
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    from .status import status
+
+    return status(arguments)
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    from .explain import explain
+
+    return explain(arguments)
+
+
+def _wait(arguments: argparse.Namespace) -> int:
+    from .wait import wait
+
+    return wait(arguments)
 
 
 def _completion(arguments: argparse.Namespace) -> int:

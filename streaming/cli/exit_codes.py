@@ -7,6 +7,8 @@ BAD_INPUT = 2
 """Usage, configuration, connection or unreadable input."""
 CANNOT_TELL = 3
 INTERNAL = 4
+NOT_YET = 5
+"""`wait`: its time is over."""
 INTERRUPTED = 130
 """SIGINT."""
 ENDED = 143

@@ -14,9 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from rebalance_monitor.streaming.config import Settings
-from rebalance_monitor.streaming.config.sections import seconds
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
 from .exit_codes import DONE, InputError
+from .moments import duration_ms, moment_ms
 from .opening import need, settings_from
 from .output import print_json
 from .terminal import Terminal
@@ -42,8 +42,8 @@ class Given:
         for name in ("owner", "reason", "groups", "cluster"):
             if not getattr(self, name):
                 raise InputError(f"--{name} is empty; say who answers for the window, why, and for which groups")
-        from_ms = now_ms if self.begins is None else moment_ms(self.begins)
-        until_ms = from_ms + duration_ms(self.lasts)
+        from_ms = now_ms if self.begins is None else moment_ms(self.begins, "--begins")
+        until_ms = from_ms + duration_ms(self.lasts, "--for")
         wrong = problem(from_ms, until_ms) or ("must end in the future" if until_ms <= now_ms else None)
         if wrong is not None:
             raise InputError(f"the window {wrong}; see --begins and --for")
@@ -97,25 +97,6 @@ def end(config: str | None, window_id: str) -> int:
             raise InputError(str(why)) from why
     print(f"window {window_id} is ended; people are notified of open incidents again")
     return DONE
-
-
-def duration_ms(text: str) -> int:
-    """2h, 90m, 1d12h: whole numbers with s, m, h or d."""
-    try:
-        return seconds(text) * 1_000
-    except ValueError:
-        raise InputError(f"--for {text!r} is no time; write 90m, 2h or 1d12h") from None
-
-
-def moment_ms(text: str) -> int:
-    """An RFC 3339 moment with its offset to UTC."""
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
-        raise InputError(f"--begins {text!r} is no moment; write 2026-01-10T20:00:00Z")
-    return int(moment.timestamp() * 1000)
 
 
 @contextmanager

@@ -49,5 +49,15 @@ def print_json(value: object) -> None:
     sys.stdout.write(text + "\n")
 
 
+def print_for_programs(value: dict[str, Any], output: str) -> None:
+    """One object: a line of JSON, or a document of YAML."""
+    if output == "json":
+        print_json(value)
+        return
+    import yaml
+
+    sys.stdout.write("---\n" + yaml.safe_dump(value, sort_keys=False, allow_unicode=False, width=10_000))
+
+
 def _compact(value: object, **how: Any) -> str:
     return json.dumps(value, separators=(",", ":"), default=str, **how)

@@ -57,12 +57,15 @@ class RawRecord:
 @dataclass(slots=True)
 class Replayed:
     """What came out, and whether something was found (exit code 1). `topics` counts the records of each topic;
-    `groups`: whether any record was a group's."""
+    `groups`: whether any record was a group's. `results` are those that the objects are made of, as they came;
+    `end_ms`: the latest time that a record carries."""
 
     objects: list[dict[str, Any]] = field(default_factory=list)
     found: bool = False
     topics: Mapping[str, int] = field(default_factory=dict)
     groups: bool = False
+    results: Sequence[Result] = ()
+    end_ms: int = 0
 
 
 def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
@@ -99,18 +102,22 @@ def replay(
     *,
     knowledge: Knowledge = NOTHING_KNOWN,
     with_commits: bool = False,
+    until_ms: int | None = None,
     fold: Fold = fold_group,
     read: Callable[[RawRecord, ClusterSettings], Row | None] = decode,
 ) -> Replayed:
     """Everything the fold says about these records; the clock ends at a time that more than one of the clocks they
     carry has reached. `knowledge`: what is known of the cluster beside its groups. `with_commits` decodes the
-    offset commits too and lists them, in the records' order, before the sums."""
+    offset commits too and lists them, in the records' order, before the sums. `until_ms`: what was known then, without
+    the records of later moments; the clock ends there."""
     topics, stamps, groups = Counter[str](), Stamps(), False
     rows: list[Row] = []
     commits: list[OffsetCommit | UndecodableRecord] = []
     others = OtherGroups(settings.name)
     offsets: dict[tuple[str, int], list[int]] = defaultdict(list)
     for record in records:
+        if until_ms is not None and record.timestamp_ms > until_ms:
+            continue
         topics[record.topic] += 1
         if record.topic == OFFSETS_TOPIC:
             offsets[record.topic, record.partition].append(record.offset)
@@ -134,8 +141,9 @@ def replay(
             stamps.appended.add(record.topic)
         stamps.written(row)
     rows = holes.marked(rows, offsets)
-    told = _replayed(topics.total(), folded(rows, stamps, settings, fold, knowledge), commits, others)
-    told.topics, told.groups = dict(topics), groups
+    results = folded(rows, stamps, settings, fold, knowledge, until_ms)
+    told = replayed(topics.total(), results, commits, others)
+    told.topics, told.groups, told.end_ms = dict(topics), groups, stamps.newest_ms()
     return told
 
 
@@ -145,12 +153,14 @@ def folded(
     settings: ClusterSettings,
     fold: Fold = fold_group,
     knowledge: Knowledge = NOTHING_KNOWN,
+    until_ms: int | None = None,
 ) -> list[Result]:
-    """What the fold says of all groups with these rows, a whole input with the `stamps` of all its records."""
+    """What the fold says of all groups with these rows, a whole input with the `stamps` of all its records. The clock
+    ends at `until_ms` where that is given."""
     results: list[Result] = []
     for group, own in route(rows, settings).items():
         witnesses = Witnesses.of(stamps, own)
-        end = Tick(witnesses.end_ms())
+        end = Tick(witnesses.end_ms() if until_ms is None else until_ms)
         state = None
         *before, last = lives_of(own, connect_settings(settings, group).config_topic)
         for rows_of_a_life in before:
@@ -177,13 +187,15 @@ def _passed_over(record: RawRecord, settings: ClusterSettings) -> Iterator[Row]:
         )
 
 
-def _replayed(
+def replayed(
     count: int,
-    results: list[Result],
-    commits: list[OffsetCommit | UndecodableRecord],
-    others: OtherGroups,
+    results: Sequence[Result],
+    commits: Sequence[OffsetCommit | UndecodableRecord] = (),
+    others: OtherGroups | None = None,
 ) -> Replayed:
-    told = Replayed()
+    """What came out of so many records, by the results of the fold."""
+    others = others or OtherGroups("")
+    told = Replayed(results=results)
     last_words = {one.source: one for one in results if isinstance(one, Aftermath)}
     generations = sorted(
         (

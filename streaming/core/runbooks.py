@@ -82,9 +82,11 @@ def headline(title: str) -> str:
     return next((rule.wrong for rule in rules_titled(title)), f"{title}.")
 
 
-def next_step(title: str) -> str:
-    """What to do first about an incident of this title; empty for a title that the catalogue does not have."""
-    return next((whole_text(rule.advice[0]) for rule in rules_titled(title)), "")
+def next_step(title: str, code: str = "") -> str:
+    """What to do first about an incident of the rule with this title and code: rules that share a title may declare
+    other steps. Empty for a title that the catalogue does not have."""
+    rules = sorted(rules_titled(title), key=lambda rule: rule.code != code)
+    return next((whole_text(rule.advice[0]) for rule in rules), "")
 
 
 def by_codes(rules: Sequence[Rule], parts: Callable[[Rule], tuple[_T, ...]]) -> list[tuple[str, tuple[_T, ...]]]:

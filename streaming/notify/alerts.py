@@ -62,7 +62,7 @@ def alert(incident: Incident, now_ms: int, style: AlertStyle, ended_ms: int | No
             "description": clean(description(incident, style)),
             "certainty": incident.certainty.value,
             "transition": incident.transition,
-            "next_step": clean(incident.next_step or next_step(incident.rule)),
+            "next_step": clean(incident.next_step or next_step(incident.rule, incident.code)),
             "group_url": group_url(incident.cluster, incident.group, style.addresses),
             "runbook_url": style.addresses.runbook(incident.rule),
         },

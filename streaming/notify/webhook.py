@@ -25,7 +25,8 @@ def message(waiting: Notification, addresses: Addresses) -> dict[str, Any]:
         "incident": dict(waiting.document),
         "previous": None if waiting.previous is None else dict(waiting.previous),
         "summary": headline(waiting.document["rule"]),
-        "next_step": waiting.document.get("next_step") or next_step(waiting.document["rule"]),
+        "next_step": waiting.document.get("next_step")
+        or next_step(waiting.document["rule"], waiting.document.get("code", "")),
         "group_url": group_url(waiting.document["cluster"], waiting.document["group"], addresses),
         "runbook_url": addresses.runbook(waiting.document["rule"]),
     }

@@ -115,7 +115,7 @@ def group(source: PageSource, scope: Scope, values: Values) -> Object:
 
 def generations(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str, int, int))
-    where = _where(values, "cluster", "group", "grade")
+    where = _where(values, "cluster", "group", "grade", "since_ms", "until_ms")
     page = source.reader.generations(where, source.only(scope), values["limit"], after)
     cut_ms = source.reader.cut_before_ms()
     return _listed(page, lambda row: row.document) | ({} if cut_ms is None else {"cut_before_ms": cut_ms})
@@ -136,7 +136,7 @@ def generation(source: PageSource, scope: Scope, values: Values) -> Object:
 
 def incidents(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str))
-    where = _where(values, "cluster", "group")
+    where = _where(values, "cluster", "group", "since_ms", "until_ms")
     page = source.reader.incidents(where, values["state"], source.only(scope), values["limit"], after)
     groups = sorted({row.key for row in page.items if not row.over})
     attention = source.attention(source.reader.open_incidents(groups) if groups else ())

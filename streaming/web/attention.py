@@ -39,7 +39,7 @@ class ShownIncident:
     @property
     def next_step(self) -> str:
         """What to do first: what was worked out for this group, else the first step of the runbook."""
-        return str(self.document["next_step"] or next_step(self.document["rule"]))
+        return str(self.document["next_step"] or next_step(self.document["rule"], self.document["code"]))
 
 
 @dataclass(frozen=True, slots=True)

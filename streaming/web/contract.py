@@ -62,6 +62,7 @@ LIMIT = Parameter(
 )
 CURSOR = Parameter(name="cursor", description="`next` of the page before.")
 PAGING = (LIMIT, CURSOR)
+_MOMENT: Schema = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -93,6 +94,8 @@ ROUTES: tuple[Route, ...] = (
                 description="Only verdicts of this grade.",
                 schema={"type": "string", "enum": [grade.value for grade in Grade]},
             ),
+            Parameter(name="since_ms", description="Only those at this moment or later.", schema=_MOMENT),
+            Parameter(name="until_ms", description="Only those at this moment or before.", schema=_MOMENT),
             *PAGING,
         ),
         ends=True,
@@ -130,6 +133,10 @@ ROUTES: tuple[Route, ...] = (
                 name="state",
                 description="Open ones (not over, or people are still notified), resolved ones, or all.",
                 schema={"type": "string", "enum": ["open", "resolved", "all"], "default": "open"},
+            ),
+            Parameter(name="since_ms", description="Only those that were not over before this moment.", schema=_MOMENT),
+            Parameter(
+                name="until_ms", description="Only those that opened at this moment or before.", schema=_MOMENT
             ),
             *PAGING,
         ),

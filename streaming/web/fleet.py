@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rebalance_monitor.streaming.stories.known import loudness
 from .attention import Attention, ShownIncident
 from .rows import GroupName, GroupRow, IncidentRow
 from .scope import TeamOf
@@ -22,7 +23,6 @@ STATES = {
 _ORDER = tuple(STATES)
 # Without members there is nobody to wait for.
 NOBODY = ("Empty", "Dead")
-_LOUDNESS = {"critical": 0, "warning": 1, "info": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,20 @@ def fleet(
 ) -> Fleet:
     """Everything that the first page shows of groups and incidents."""
     by_group: dict[GroupName, list[ShownIncident]] = defaultdict(list)
-    told = sorted((attention.of(row) for row in incidents), key=_loudness)
+    told = sorted((attention.of(row) for row in incidents), key=lambda one: loudness(one.attention, one.document))
     for incident in told:
         by_group[incident.row.key].append(incident)
     groups = [group_state(row, by_group.get(row.key, ()), team_of(*row.key), attention.now_ms) for row in rows]
-    groups.sort(key=lambda one: (_ORDER.index(one.state), one.row.status in NOBODY, -(one.row.at_ms or 0), one.row.key))
+    groups.sort(key=lambda one: order(one.state, one.row.status, one.row.at_ms, one.row.key))
     counts = {state: sum(one.state == state for one in groups) for state in STATES}
     counts |= {name: sum(one.attention == name for one in told) for name in ("notified", "suppressed")}
     counts["silenced"] = sum(one.attention == "muted" for one in told)
     return Fleet(groups, told, counts)
+
+
+def order(state: str, status: str, at_ms: int | None, key: GroupName) -> tuple[int, bool, int, GroupName]:
+    """The order in which people look at groups: the worst first, those without members last of their kind."""
+    return _ORDER.index(state), status in NOBODY, -(at_ms or 0), key
 
 
 def group_state(row: GroupRow, incidents: Sequence[ShownIncident], team: str, now_ms: int) -> GroupState:
@@ -88,12 +93,6 @@ def _state(incidents: Sequence[ShownIncident], waiting: bool) -> str:
     if incidents:
         return "watched"
     return "waiting" if waiting else "fine"
-
-
-def _loudness(shown: ShownIncident) -> tuple[int, int, int, str]:
-    attention = ("notified", "muted", "suppressed", "over").index(shown.attention)
-    document = shown.document
-    return attention, _LOUDNESS[document["alert"]], -document["opened_at_ms"], document["incident_id"]
 
 
 def group_object(state: GroupState) -> Object:

@@ -122,7 +122,7 @@ class Reader:
             " from rebalance_monitor.generations",
             {"at_ms": "int8", "topic_id": "text", "partition": "int4", '"offset"': "int8"},
             GenerationRow,
-            *_conditions(where, only),
+            *_conditions(where, only, _WITHIN),
             limit,
             after,
         )
@@ -146,7 +146,7 @@ class Reader:
         self, where: dict[str, Any], state: str, only: Collection[GroupName] | None, limit: int, after: Any = None
     ) -> ListPage:
         """The newest first; `state` is open, resolved or all."""
-        conditions, values = _conditions(where, only)
+        conditions, values = _conditions(where, only, _LASTING)
         if state != "all":
             conditions.append(_OPEN if state == "open" else f"not {_OPEN}")
         return self._page(
@@ -325,11 +325,20 @@ def _columns(keys: Collection[GroupName]) -> list[Any]:
     return [[cluster for cluster, _ in keys], [group for _, group in keys]]
 
 
-def _conditions(where: dict[str, Any], only: Collection[GroupName] | None) -> tuple[list[LiteralString], list[Any]]:
+_WITHIN: dict[str, LiteralString] = {"since_ms": "at_ms >= %s", "until_ms": "at_ms <= %s"}
+_LASTING: dict[str, LiteralString] = {
+    "since_ms": "(resolved_at_ms is null or firing or resolved_at_ms >= %s)", "until_ms": "opened_at_ms <= %s",
+}  # fmt: skip
+"""What a moment means for a list of moments, and for one of what lasts."""
+
+
+def _conditions(
+    where: dict[str, Any], only: Collection[GroupName] | None, moments: Mapping[str, LiteralString] = _WITHIN
+) -> tuple[list[LiteralString], list[Any]]:
     """Column names come from this package alone, values never enter the text."""
     known: dict[str, LiteralString] = {
         "cluster": "cluster = %s", "group": '"group" = %s', "grade": "grade = %s", "agreement": "agreement = %s",
-        "topic": "topic = %s", "incident_id": "incident_id = %s", "kind": "kind = %s",
+        "topic": "topic = %s", "incident_id": "incident_id = %s", "kind": "kind = %s", **moments,
     }  # fmt: skip
     conditions = [known[name] for name in where]
     values = list(where.values())

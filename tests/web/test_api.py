@@ -60,7 +60,7 @@ def test_every_route_answers_as_the_description_says(page: httpx.Client, route: 
 def _every(operation: Any, known: dict[str, Any]) -> dict[str, Any]:
     """Every parameter at once, the cursor aside: it is of a list."""
     values = {**known, "q": "ZOMB", "limit": 1, "state": "all", "grade": "match", "agreement": "ok"}
-    values |= {"incident_id": "of-nothing", "kind": "grade"}
+    values |= {"incident_id": "of-nothing", "kind": "grade", "since_ms": 0, "until_ms": 2**62}
     return {p["name"]: values[p["name"]] for p in operation["parameters"] if p["name"] != "cursor"}
 
 
@@ -83,6 +83,28 @@ def test_pages_join_to_the_whole_list(page: httpx.Client, path: str, parameters:
     assert len(whole) > 3
     assert everything(page, path, limit=len(whole) // 4 + 1, **parameters) == whole
     assert everything(page, path, limit=max(1, len(whole) // 2), **parameters) == whole
+
+
+def test_a_list_of_generations_ends_at_the_moments_asked_for(page: httpx.Client) -> None:
+    whole = everything(page, "generations", limit=500, cluster="alpha")
+    since_ms, until_ms = whole[-3]["at_ms"], whole[2]["at_ms"]
+    asked = everything(page, "generations", limit=2, cluster="alpha", since_ms=since_ms, until_ms=until_ms)
+    assert asked == whole[2:-2]
+
+
+def test_incidents_of_a_moment_are_those_that_lasted_then(page: httpx.Client) -> None:
+    whole = [one["violation"] for one in everything(page, "incidents", limit=500, cluster="beta", state="all")]
+    for at_ms in {one["opened_at_ms"] for one in whole} | {one["resolved_at_ms"] or 0 for one in whole}:
+        asked = everything(
+            page, "incidents", limit=500, cluster="beta", state="all", since_ms=at_ms, until_ms=at_ms
+        )  # fmt: skip
+        lasting = [
+            one["incident_id"]
+            for one in whole
+            if one["opened_at_ms"] <= at_ms
+            and (one["firing"] or one["resolved_at_ms"] is None or one["resolved_at_ms"] >= at_ms)
+        ]
+        assert [one["violation"]["incident_id"] for one in asked] == lasting
 
 
 def test_what_is_shown_is_what_is_stored(page: httpx.Client, full: Filled) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rebalance_monitor.streaming.cli import main
-from rebalance_monitor.streaming.cli.maintenance import duration_ms, moment_ms
+from rebalance_monitor.streaming.cli.moments import duration_ms, moment_ms
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 
 ADD = ["add", "--groups", "connect-*", "--owner", "jane", "--reason", "broker upgrade"]
@@ -103,8 +103,8 @@ def test_a_database_that_does_not_answer_is_one_sentence_without_its_password(
 
 @pytest.mark.parametrize(("text", "expected"), [("90m", 5_400_000), ("1d12h", 129_600_000), ("30s", 30_000)])
 def test_times(text: str, expected: int) -> None:
-    assert duration_ms(text) == expected
+    assert duration_ms(text, "--for") == expected
 
 
 def test_moments() -> None:
-    assert moment_ms("2026-01-10T20:00:00+01:00") == moment_ms("2026-01-10T19:00:00Z")
+    assert moment_ms("2026-01-10T20:00:00+01:00", "--at") == moment_ms("2026-01-10T19:00:00Z", "--at")

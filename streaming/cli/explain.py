@@ -1,0 +1,93 @@
+"""`explain`: a rebalance told in plain words; without other wish, the last one that moved or stopped something."""
+
+import argparse
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from rich.padding import Padding
+from rich.text import Text
+
+from rebalance_monitor.streaming.core.model.messages import utc
+from rebalance_monitor.streaming.stories.explanation import (
+    Chapter,
+    Rebalance,
+    disruptive,
+    explanation,
+    rebalance_of,
+)
+from rebalance_monitor.streaming.web.rows import GroupName
+from .exit_codes import CANNOT_TELL, DONE, InputError
+from .group_questions import Question, question_of
+from .output import print_for_programs
+from .terminal import Terminal
+
+MOST_LOOKED_AT = 1_000
+Object = dict[str, Any]
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    """CANNOT_TELL where no rebalance is known to tell."""
+    if not arguments.group and not arguments.all_groups:
+        raise InputError("say which group is meant: --group ID, or --all-groups")
+    if arguments.generation is not None and arguments.since is not None:
+        raise InputError("--generation and --since choose different rebalances; give one of them")
+    question, told = question_of(arguments), False
+    for key in question.names():
+        for rebalance, note in chosen(question, key, arguments.generation):
+            _print(rebalance, note, question.source.at_ms, arguments.output)
+            told = True
+    if not told and arguments.output == "table":
+        print("no rebalance of that kind is known")
+    return DONE if told else CANNOT_TELL
+
+
+def chosen(question: Question, key: GroupName, number: int | None) -> Iterator[tuple[Rebalance, str]]:
+    """The rebalances that are asked about, the oldest first, each with what is to be said of the choice."""
+    source = question.source
+    known = list(islice(source.generations(key, question.since_ms), MOST_LOOKED_AT))
+    incidents = source.incidents(key, known[-1]["at_ms"]) if known else []
+    if number is not None:
+        place = next((at for at, one in enumerate(known) if one["generation"] == number), None)
+        if place is None:
+            raise InputError(f"generation {number} of {key[1]} is not among the last {len(known)} that are known")
+        yield rebalance_of(known, place, incidents), ""
+    elif question.since_ms is not None:
+        for place in reversed(range(len(known))):
+            if disruptive(known[place], incidents):
+                yield rebalance_of(known, place, incidents), ""
+    elif known:
+        last = next((at for at, one in enumerate(known) if disruptive(one, incidents)), None)
+        note = (
+            "" if last is not None else "No known rebalance of this group moved or stopped anything; this is the last."
+        )
+        yield rebalance_of(known, last or 0, incidents), note
+
+
+def _print(rebalance: Rebalance, note: str, now_ms: int, output: str) -> None:
+    generation, sections = rebalance.generation, explanation(rebalance, now_ms)
+    if output != "table":
+        print_for_programs(_object(generation, sections), output)
+        return
+    console = Terminal()
+    title = f"{generation['group']} ({generation['cluster']}), generation {generation['generation']}"
+    console.print(Text(f"{title}, {utc(generation['at_ms'])}", style="bold"), soft_wrap=True)
+    if note:
+        console.print(Text(note, style="yellow"), soft_wrap=True)
+    for section in sections:
+        console.print(Text(f"\n{section.title}", style="cyan"))
+        for number, sentence in enumerate(section.sentences, start=1):
+            mark = f"{number}. " if section.title == "What the assignor did" else "- "
+            if console.is_terminal:
+                console.print(Padding(Text(mark + sentence), (0, 0, 0, 2)))
+            else:
+                console.print(Text(f"  {mark}{sentence}"), soft_wrap=True)
+    console.print()
+
+
+def _object(generation: Mapping[str, Any], sections: list[Chapter]) -> Object:
+    return {
+        "kind": "explanation",
+        **{name: generation[name] for name in ("cluster", "group", "incarnation", "generation", "at_ms", "source")},
+        "sections": [{"title": one.title, "sentences": list(one.sentences)} for one in sections],
+    }

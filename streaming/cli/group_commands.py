@@ -1,0 +1,109 @@
+"""Arguments of the commands that answer about groups: `status`, `explain`, `wait`."""
+
+import argparse
+from typing import Any
+
+SOURCE_HELP = (
+    "The answers come from the page of a running monitor: --url, else REBALANCE_MONITOR_URL, else"
+    " http://127.0.0.1:9471. A token of page.tokens goes into REBALANCE_MONITOR_TOKEN; a user and a password (HTTP's"
+    " basic scheme) into the address. SSL_CERT_FILE names certificates of an authority of your own. With --capture they"
+    " come from captured records."
+)
+_STATUS = """examples:
+  rebalance-monitor status                              every group, harmed ones first
+  rebalance-monitor status --watch                      the same, kept live
+  rebalance-monitor status --group orders               one group in six lines
+  rebalance-monitor status --group orders --since 1h    and what happened to it in the last hour
+  rebalance-monitor status --at 2026-11-20T12:30:35Z --capture tests/vectors/captures/zombie
+"""
+_EXPLAIN = """examples:
+  rebalance-monitor explain --group orders                   the last rebalance that moved or stopped something
+  rebalance-monitor explain --group orders --generation 41   this one
+  rebalance-monitor explain --group orders --since 30m       all of the last half hour, the oldest first
+  rebalance-monitor explain --group zombies --generation 9 --capture tests/vectors/captures/zombie
+"""
+_WAIT = """examples:
+  rebalance-monitor wait --group orders --stable 30s --timeout 10m     after a deployment
+  rebalance-monitor wait --group orders --caught-up                    and until it has nothing left to read
+  rebalance-monitor wait --group app --streams-warm --timeout 1h       and until no warm-up is due
+  rebalance-monitor wait --all-groups --cluster production             every group of a cluster
+
+It watches for as long as --stable says, so that a rebalance which begins a moment later is not missed; asking twice in
+a row waits twice. It does not look at incidents: `status` does. Without --timeout it waits until it is ended.
+Exit codes: 0 it is so; 5 the time is over, with one sentence that says what it waits for and until when.
+"""
+
+
+def add_group_commands(commands: Any, status: Any, explain: Any, wait: Any) -> None:
+    """The three commands with what runs each; `commands` is what argparse calls sub-parsers."""
+    command = _command(commands, "status", "how groups stand: harmed ones first, or one in six lines", _STATUS)
+    _source(command)
+    _which(command, "all groups, in a table (the default)")
+    _moments(command, "also what happened in the time before, such as 30m")
+    command.add_argument("--watch", action="store_true", help="show it anew whenever something changed, until Ctrl-C")
+    _output(command)
+    command.set_defaults(handle=status)
+
+    command = _command(commands, "explain", "tell a rebalance: what happened, why, what the assignor did", _EXPLAIN)
+    _source(command)
+    _which(command, "the last one of every group")
+    _moments(command, "every rebalance that moved or stopped something in the time before, such as 30m")
+    command.add_argument("--generation", type=int, metavar="NUMBER", help="this generation (or assignment epoch)")
+    _output(command)
+    command.set_defaults(handle=explain)
+
+    command = _command(commands, "wait", "wait, in a pipeline, until a group has come to rest", _WAIT)
+    _source(command)
+    _which(command, "until every group has")
+    command.add_argument("--at", metavar="TIME", help="of a capture: as it was then, such as 2026-01-10T20:00:00Z")
+    command.add_argument("--stable", default="30s", metavar="TIME", help="no new generation for so long (default: 30s)")
+    command.add_argument("--timeout", metavar="TIME", help="give up after so long, such as 10m")
+    command.add_argument("--streams-warm", action="store_true", help="and no warm-up of a Streams application is due")
+    command.add_argument(
+        "--caught-up", nargs="?", type=int, const=0, metavar="RECORDS",
+        help="and the members lag so many records at most (default: 0), asked since the last rebalance",
+    )  # fmt: skip
+    _output(command)
+    command.set_defaults(handle=wait)
+
+
+def _command(commands: Any, name: str, help_text: str, examples: str) -> argparse.ArgumentParser:
+    added: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=help_text,
+        description=f"{help_text[0].upper()}{help_text[1:]}. {SOURCE_HELP}",
+        epilog=examples,
+        formatter_class=_Examples,
+    )
+    return added
+
+
+class _Examples(argparse.HelpFormatter):
+    """Lines of examples stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
+
+
+def _source(command: argparse.ArgumentParser) -> None:
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--url", help="the address of the monitor's page, such as https://monitor.example.org")
+    where.add_argument("--capture", metavar="DIR|FILE|-", help="a capture instead, as `replay` reads it")
+
+
+def _which(command: argparse.ArgumentParser, all_groups: str) -> None:
+    which = command.add_mutually_exclusive_group()
+    which.add_argument("--group", action="append", metavar="ID", help="this group; may be given several times")
+    which.add_argument("--all-groups", action="store_true", help=all_groups)
+    command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
+
+
+def _moments(command: argparse.ArgumentParser, since: str) -> None:
+    command.add_argument("--since", metavar="TIME", help=since)
+    command.add_argument("--at", metavar="TIME", help="as it was then, such as 2026-01-10T20:00:00Z (default: now)")
+
+
+def _output(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o", "--output", choices=("table", "json", "yaml"), default="table", help="for people, or for programs"
+    )

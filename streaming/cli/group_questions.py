@@ -1,0 +1,55 @@
+"""What is asked: which groups of which source, at which moment, since when."""
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rebalance_monitor.streaming.web.rows import GroupName
+from .exit_codes import InputError
+from .group_sources import GroupSource, MonitorGroups, capture_of
+from .moments import duration_ms, moment_ms
+from .monitor_api import api_from
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """`groups` empty: all of them. `since_ms`: None where nothing is asked of the time before."""
+
+    source: GroupSource
+    groups: tuple[str, ...] = ()
+    cluster: str | None = None
+    since_ms: int | None = None
+
+    def names(self) -> list[GroupName]:
+        """The groups that are asked about. InputError where a name is of none, or of several."""
+        known = [key for key in self.source.names() if self.cluster in (None, key[0])]
+        if not self.groups:
+            return known
+        return [self._key(name, known) for name in dict.fromkeys(self.groups)]
+
+    def sees(self, key: GroupName) -> bool:
+        """Whether a group is among those that are asked about."""
+        return self.cluster in (None, key[0]) and (not self.groups or key[1] in self.groups)
+
+    def _key(self, name: str, known: list[GroupName]) -> GroupName:
+        found = [key for key in known if key[1] == name]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise InputError(f"several clusters have a group {name} ({', '.join(c for c, _ in found)}); say --cluster")
+        where = f" in cluster {self.cluster}" if self.cluster is not None else ""
+        raise InputError(f"no group {name} is known{where}; `rebalance-monitor status` lists those that are")
+
+
+def question_of(arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> Question:
+    """The question of a command's arguments. A capture is read here."""
+    at_ms = None if arguments.at is None else moment_ms(arguments.at, "--at")
+    source: GroupSource
+    if arguments.capture is not None:
+        source = capture_of(arguments.capture, at_ms)
+    else:
+        source = MonitorGroups(api_from(arguments.url, environment), at_ms)
+    since = getattr(arguments, "since", None)
+    since_ms = None if since is None else source.at_ms - duration_ms(since, "--since")
+    return Question(source, tuple(arguments.group or ()), arguments.cluster, since_ms)

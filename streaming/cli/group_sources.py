@@ -1,0 +1,256 @@
+"""Where commands about groups get their answers: a running monitor, or a capture. Both answer in the API's objects.
+
+`at_ms` is the moment that is asked about. A monitor that is asked about now answers with the states it keeps; for an
+earlier moment they are made of the generations and incidents until then, as they are for a capture.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+from rebalance_monitor.streaming.core.model.published import as_object
+from rebalance_monitor.streaming.core.model.results import JobState, Result, Standing
+from rebalance_monitor.streaming.core.replay import Replayed, replay
+from rebalance_monitor.streaming.plug_ins.folding import fold_with
+from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from rebalance_monitor.streaming.stories.known import GroupFacts
+from rebalance_monitor.streaming.web import fleet
+from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
+from rebalance_monitor.streaming.web.rows import GroupName, GroupRow, IncidentRow
+from .captures import knowledge_of, records_of, settings_of
+from .exit_codes import InputError
+from .guarded import Guarded
+from .monitor_api import MonitorApi, Where
+
+RECENT = 100
+"""So many generations of a group are looked at for what caused an incident."""
+MOST_GENERATIONS = 5_000
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CaughtUp:
+    """Whether the monitor has read its clusters to their ends; `why` has a sentence for each that it has not."""
+
+    ready: bool
+    why: dict[str, str] = field(default_factory=dict)
+
+    def of(self, cluster: str) -> str:
+        """Why nothing certain can be said of this cluster; "" where it can."""
+        if self.ready:
+            return ""
+        own = [text for name, text in self.why.items() if name in (cluster, "monitor", "database")]
+        return "; ".join(own) or ("" if self.why else "it does not say what it waits for")
+
+
+class GroupSource(Protocol):
+    """What commands ask."""
+
+    @property
+    def at_ms(self) -> int:
+        """The moment that is answered for."""
+        ...
+
+    def readiness(self) -> CaughtUp: ...
+    def names(self) -> list[GroupName]: ...
+
+    def overview(self) -> list[GroupFacts]:
+        """Every group, the worst first, with its open incidents and without its generations."""
+        ...
+
+    def known(self, key: GroupName) -> GroupFacts:
+        """One group with its last generations. InputError where nothing is known of it."""
+        ...
+
+    def generations(self, key: GroupName, since_ms: int | None = None) -> Iterator[Object]:
+        """The newest first."""
+        ...
+
+    def incidents(self, key: GroupName | None, since_ms: int | None) -> list[Object]:
+        """Those that were open at some time since then, or are; objects of the API, the newest first."""
+        ...
+
+    def jobs(self, key: GroupName) -> list[Object]:
+        """Connectors and tasks of a Connect group as they stand."""
+        ...
+
+
+def known_at(
+    key: GroupName, generations: Sequence[Object], violations: Iterable[Object], at_ms: int, status: str = ""
+) -> GroupFacts:
+    """A group as its last generation (the newest first) and its incidents show it. `status`: Kafka's word, "" where
+    it is not known; `violations`: those that had opened until then, in their last state."""
+    rows = [
+        IncidentRow(_as_of(one, at_ms), key[0], key[1], historic=False, judged_by="", version="")
+        for one in violations
+        if one["opened_at_ms"] <= at_ms and (one["resolved_at_ms"] is None or one["resolved_at_ms"] > at_ms)
+    ]
+    attention = Attention((), at_ms, storms(rows))
+    shown = [attention.of(one) for one in rows]
+    state = fleet.group_state(_row(key, generations, status), shown, "", at_ms)
+    return GroupFacts(fleet.group_object(state), at_ms, generations, [incident_object(one) for one in shown])
+
+
+def _as_of(violation: Object, at_ms: int) -> Object:
+    """Open, as it was then; what else of it changed since is not known."""
+    fired_ms = violation["fired_at_ms"]
+    return {**violation, "resolved_at_ms": None, "firing": fired_ms is not None and fired_ms <= at_ms}
+
+
+def _row(key: GroupName, generations: Sequence[Object], status: str) -> GroupRow:
+    if not generations:
+        return GroupRow(*key, 0, None, "", None, 0, 0, None, None, None, "", status)
+    last = generations[0]
+    return GroupRow(
+        cluster=key[0],
+        group=key[1],
+        incarnation=last["incarnation"],
+        generation=last["generation"],
+        protocol_type=last["protocol_type"],
+        protocol=last["protocol"],
+        members=0 if status in fleet.NOBODY else len(last["members"]),
+        unassigned=len(last.get("unassigned", ())),
+        delay_ms=last.get("delay_ms"),
+        grade=last["verdict"]["grade"],
+        at_ms=last["at_ms"],
+        version="",
+        status=status,
+    )
+
+
+class MonitorGroups:
+    """The groups of a running monitor, now or at a moment that is past."""
+
+    def __init__(self, api: MonitorApi, at_ms: int | None = None) -> None:
+        self._api, self._at_ms = api, at_ms
+
+    @property
+    def at_ms(self) -> int:
+        return time.time_ns() // 1_000_000 if self._at_ms is None else self._at_ms
+
+    def readiness(self) -> CaughtUp:
+        told = self._api.get("health")
+        why = {str(name): str(text) for name, text in told["clusters"].items()}
+        if told["database"] != "ok":
+            why["database"] = str(told["database"])
+        return CaughtUp(bool(told["ready"]), why)
+
+    def names(self) -> list[GroupName]:
+        return [(one["cluster"], one["group"]) for one in self._api.listed("groups")]
+
+    def overview(self) -> list[GroupFacts]:
+        if self._at_ms is not None:
+            return _ordered(self.known(key) for key in self.names())
+        now_ms, incidents = self.at_ms, list(self._api.listed("incidents"))
+        by_group: dict[GroupName, list[Object]] = {}
+        for one in incidents:
+            by_group.setdefault((one["violation"]["cluster"], one["violation"]["group"]), []).append(one)
+        return _ordered(
+            GroupFacts(one, now_ms, incidents=by_group.get((one["cluster"], one["group"]), ()))
+            for one in self._api.listed("groups")
+        )
+
+    def known(self, key: GroupName) -> GroupFacts:
+        recent = list(islice(self.generations(key), RECENT))
+        if self._at_ms is not None:
+            violations = [one["violation"] for one in self.incidents(key, self._at_ms)]
+            return known_at(key, recent, violations, self._at_ms)
+        told = self._api.get("group", {"cluster": key[0], "group": key[1]})
+        return GroupFacts(told["group"], self.at_ms, recent, told["incidents"], told["progress"])
+
+    def generations(self, key: GroupName, since_ms: int | None = None) -> Iterator[Object]:
+        where: Where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": self._at_ms}
+        return islice(self._api.listed("generations", where, RECENT), MOST_GENERATIONS)
+
+    def incidents(self, key: GroupName | None, since_ms: int | None) -> list[Object]:
+        where: Where = {"state": "all", "since_ms": since_ms, "until_ms": self._at_ms}
+        if key is not None:
+            where |= {"cluster": key[0], "group": key[1]}
+        return list(self._api.listed("incidents", where))
+
+    def jobs(self, key: GroupName) -> list[Object]:
+        return list(self._api.listed("connectors_and_tasks", {"cluster": key[0], "group": key[1]}))
+
+
+class CapturedGroups:
+    """The groups of a capture, judged when it was read; at its end, or at a moment before."""
+
+    def __init__(self, replayed: Replayed, at_ms: int) -> None:
+        self._at_ms = at_ms
+        results: Sequence[Result] = replayed.results
+        self._generations: dict[GroupName, list[Object]] = {}
+        self._violations: dict[GroupName, list[Object]] = {}
+        for one in reversed(replayed.objects):
+            key = one.get("cluster", ""), one.get("group", "")
+            if one["kind"] == "generation":
+                self._generations.setdefault(key, []).append(one)
+            elif one["kind"] == "violation":
+                self._violations.setdefault(key, []).append(one)
+        self._status = {(one.cluster, one.group): one.state for one in results if isinstance(one, Standing)}
+        last = {(one.cluster, one.group, one.job): one for one in results if isinstance(one, JobState)}
+        self._jobs = [one for one in last.values() if not one.gone]
+
+    @property
+    def at_ms(self) -> int:
+        return self._at_ms
+
+    def readiness(self) -> CaughtUp:
+        return CaughtUp(True)
+
+    def names(self) -> list[GroupName]:
+        return sorted({*self._generations, *self._violations})
+
+    def overview(self) -> list[GroupFacts]:
+        return _ordered(self.known(key) for key in self.names())
+
+    def known(self, key: GroupName) -> GroupFacts:
+        if key not in self._generations and key not in self._violations:
+            raise InputError(f"no such group is in the capture: {key[1]}")
+        recent = list(islice(self.generations(key), RECENT))
+        return known_at(key, recent, self._violations.get(key, ()), self.at_ms, self._status.get(key, ""))
+
+    def generations(self, key: GroupName, since_ms: int | None = None) -> Iterator[Object]:
+        return (one for one in self._generations.get(key, ()) if since_ms is None or one["at_ms"] >= since_ms)
+
+    def incidents(self, key: GroupName | None, since_ms: int | None) -> list[Object]:
+        keys = self._violations if key is None else [key]
+        found = [one for own in keys for one in self._violations.get(own, ())]
+        rows = [
+            IncidentRow(one, one["cluster"], one["group"], historic=False, judged_by="", version="")
+            for one in sorted(found, key=lambda one: one["opened_at_ms"], reverse=True)
+            if since_ms is None or one["resolved_at_ms"] is None or one["resolved_at_ms"] >= since_ms
+        ]
+        attention = Attention((), self.at_ms, storms(rows))
+        return [incident_object(attention.of(one)) for one in rows]
+
+    def jobs(self, key: GroupName) -> list[Object]:
+        return [as_object(one) for one in self._jobs if (one.cluster, one.group) == key]
+
+
+def capture_of(path: str, at_ms: int | None = None) -> CapturedGroups:
+    """The capture, judged until this moment; InputError where it holds no group's record."""
+    place, plug_ins = Path(path), PlugInHost(counted=True)
+    guarded = Guarded(fold_with(plug_ins))
+    try:
+        told = replay(
+            records_of(place), settings_of(place), knowledge=knowledge_of(place), until_ms=at_ms,
+            fold=guarded, read=guarded.read,
+        )  # fmt: skip
+    finally:
+        plug_ins.close()
+    guarded.tell()
+    if not told.groups:
+        until = "" if at_ms is None else " until that moment"
+        raise InputError(f"{path}: it holds no record of a group{until}; see what it holds with `replay`")
+    return CapturedGroups(told, told.end_ms if at_ms is None else at_ms)
+
+
+def _ordered(groups: Iterable[GroupFacts]) -> list[GroupFacts]:
+    return sorted(groups, key=lambda one: _place(one.group))
+
+
+def _place(group: Any) -> tuple[Any, ...]:
+    return fleet.order(group["state"], group["status"], group["at_ms"], (group["cluster"], group["group"]))

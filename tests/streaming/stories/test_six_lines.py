@@ -1,0 +1,58 @@
+"""The five drills are answered in six lines; each has a golden text."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from rebalance_monitor.streaming.stories.known import GroupFacts
+from rebalance_monitor.streaming.stories.six_lines import six_lines
+from tests.streaming.stories.drills import ANSWERS, DRILLS, doubled_tasks_after_a_partition, told
+
+
+@pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.__name__)
+def test_the_answer_is_the_golden_text(drill: Callable[[], GroupFacts]) -> None:
+    text = told(drill)
+    assert text == (ANSWERS / f"{drill.__name__}.txt").read_text(encoding="utf-8")
+    assert len(text.splitlines()) == 6
+    assert all(line[11:].strip() for line in text.splitlines()), "what is not known is said so"
+
+
+def test_every_golden_text_has_its_drill() -> None:
+    assert {path.stem for path in ANSWERS.glob("*.txt")} == {drill.__name__ for drill in DRILLS}
+
+
+def test_lag_is_told_where_brokers_were_asked() -> None:
+    known = doubled_tasks_after_a_partition()
+    progress = {"answered_ms": known.now_ms, "members": [{"lag": 1_200}, {"lag": 34}]}
+    assert "; 1,234 records behind at 2026-11-20" in six_lines(replace(known, progress=progress)).harmed
+    assert "behind" not in six_lines(known).harmed
+
+
+def test_a_muted_incident_says_until_when_nobody_is_notified() -> None:
+    known = doubled_tasks_after_a_partition()
+    muted = [{**one, "attention": "muted", "why": "maintenance by jane: upgrade"} for one in known.incidents]
+    assert "muted: maintenance by jane: upgrade" in six_lines(replace(known, incidents=muted)).what
+
+
+def test_what_is_over_is_not_the_answer() -> None:
+    known = doubled_tasks_after_a_partition()
+    over = [{**one, "attention": "over"} for one in known.incidents]
+    calm = replace(known, incidents=over, group={**known.group, "state": "fine"})
+    assert six_lines(calm).what.startswith("fine: ")
+
+
+def test_a_group_without_members_and_with_tasks_waits_for_a_worker() -> None:
+    known = doubled_tasks_after_a_partition()
+    empty = {
+        **known.group,
+        "state": "waiting",
+        "status": "Empty",
+        "members": 0,
+        "unassigned": 3,
+        "delay_until_ms": None,
+    }
+    answer = six_lines(replace(known, incidents=(), group=empty))
+    assert answer.what == "waiting: nobody is in the group, and 3 connectors and tasks have no worker"
+    assert answer.do == "start a worker of the group"
+    assert answer.ends_ms is None
