@@ -25,8 +25,10 @@ from .exit_codes import InputError
 from .guarded import Guarded
 from .monitor_api import MonitorApi, Where
 
-RECENT = 100
+RECENT = 50
 """So many generations of a group are looked at for what caused an incident."""
+A_PAGE = 25
+"""Generations of one answer: those of large groups are large."""
 MOST_GENERATIONS = 5_000
 Object = dict[str, Any]
 
@@ -61,8 +63,8 @@ class GroupSource(Protocol):
         """Every group, the worst first, with its open incidents and without its generations."""
         ...
 
-    def known(self, key: GroupName) -> GroupFacts:
-        """One group with its last generations. InputError where nothing is known of it."""
+    def known(self, key: GroupName, recent: int = RECENT) -> GroupFacts:
+        """One group with so many of its last generations. InputError where nothing is known of it."""
         ...
 
     def generations(self, key: GroupName, since_ms: int | None = None) -> Iterator[Object]:
@@ -126,6 +128,7 @@ class MonitorGroups:
 
     def __init__(self, api: MonitorApi, at_ms: int | None = None) -> None:
         self._api, self._at_ms = api, at_ms
+        self._recent: dict[GroupName, list[Object]] = {}
 
     @property
     def at_ms(self) -> int:
@@ -153,17 +156,25 @@ class MonitorGroups:
             for one in self._api.listed("groups")
         )
 
-    def known(self, key: GroupName) -> GroupFacts:
-        recent = list(islice(self.generations(key), RECENT))
+    def known(self, key: GroupName, recent: int = RECENT) -> GroupFacts:
         if self._at_ms is not None:
             violations = [one["violation"] for one in self.incidents(key, self._at_ms)]
-            return known_at(key, recent, violations, self._at_ms)
+            return known_at(key, list(islice(self.generations(key), recent)), violations, self._at_ms)
         told = self._api.get("group", {"cluster": key[0], "group": key[1]})
-        return GroupFacts(told["group"], self.at_ms, recent, told["incidents"], told["progress"])
+        latest = told["generation"]
+        several = [] if latest is None else [latest, *self._before(key, latest)] if recent > 1 else [latest]
+        return GroupFacts(told["group"], self.at_ms, several, told["incidents"], told["progress"])
+
+    def _before(self, key: GroupName, latest: Object) -> list[Object]:
+        """The generations before this one; asked for again only when it is another one than last time."""
+        kept = self._recent.get(key, [])
+        if not kept or kept[0]["source"] != latest["source"]:
+            kept = self._recent[key] = list(islice(self.generations(key), RECENT))
+        return [one for one in kept if one["source"] != latest["source"]]
 
     def generations(self, key: GroupName, since_ms: int | None = None) -> Iterator[Object]:
         where: Where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": self._at_ms}
-        return islice(self._api.listed("generations", where, RECENT), MOST_GENERATIONS)
+        return islice(self._api.listed("generations", where, A_PAGE), MOST_GENERATIONS)
 
     def incidents(self, key: GroupName | None, since_ms: int | None) -> list[Object]:
         where: Where = {"state": "all", "since_ms": since_ms, "until_ms": self._at_ms}
@@ -206,11 +217,11 @@ class CapturedGroups:
     def overview(self) -> list[GroupFacts]:
         return _ordered(self.known(key) for key in self.names())
 
-    def known(self, key: GroupName) -> GroupFacts:
+    def known(self, key: GroupName, recent: int = RECENT) -> GroupFacts:
         if key not in self._generations and key not in self._violations:
             raise InputError(f"no such group is in the capture: {key[1]}")
-        recent = list(islice(self.generations(key), RECENT))
-        return known_at(key, recent, self._violations.get(key, ()), self.at_ms, self._status.get(key, ""))
+        several = list(islice(self.generations(key), recent))
+        return known_at(key, several, self._violations.get(key, ()), self.at_ms, self._status.get(key, ""))
 
     def generations(self, key: GroupName, since_ms: int | None = None) -> Iterator[Object]:
         return (one for one in self._generations.get(key, ()) if since_ms is None or one["at_ms"] >= since_ms)

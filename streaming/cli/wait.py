@@ -54,7 +54,7 @@ class Watch:
             why = readiness.of(key[0])
             waits = [StillDue(f"the monitor has not caught up: {why}")] if why else []
             try:
-                known = source.known(key)
+                known = source.known(key, 1)
             except NotThere:
                 found[key[1]] = [*waits, StillDue("no generation of the group is known")]
                 continue

@@ -215,7 +215,7 @@ def _tally(known: GroupFacts, from_ms: int) -> str:
     none = kinds.pop("unknown", 0)
     parts = [f"{words(kind)} {count} times" for kind, count in kinds.most_common(MOST_CAUSES)]
     if none:
-        parts.append(f"no visible cause in {none} of {counted(len(several), 'generation')}")
+        parts.append(f"no visible cause in {none} of the last {counted(len(several), 'generation')}")
     last = next((one for one in several if _known_causes(one)), None)
     if none and last is not None:
         parts.append(

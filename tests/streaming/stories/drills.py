@@ -41,7 +41,7 @@ def storm_after_a_deployment() -> GroupFacts:
     processes = [pods.pod(number) for number in range(3)]
     pods.come(*processes)
     rolled(pods.wait(30 * MINUTE_MS), processes)
-    for _ in range(70):
+    for _ in range(44):
         pods.rebalance(after_ms=2_000)
     return known_of(pods.story)
 

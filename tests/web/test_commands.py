@@ -1,0 +1,90 @@
+"""`status`, `explain` and `wait` asking a real page, as its process serves it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE, FOUND, NOT_YET
+from rebalance_monitor.streaming.cli.monitor_api import TOKEN, URL
+from tests.web import filled
+from tests.web.conftest import Filled, served
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def url(page: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The page's address, also in the environment."""
+    address = str(page.base_url).rstrip("/")
+    monkeypatch.setenv(URL, address)
+    return address
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str) -> list[dict[str, Any]]:
+    main([*words, "-o", "json"])
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_all_groups_are_those_of_the_page_the_worst_first(
+    url: str, page: httpx.Client, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["status"]) == FOUND
+    assert filled.HOSTILE in capsys.readouterr().out
+    (shown,) = told(capsys, "status")
+    states = {(one["cluster"], one["group"]): one["state"] for one in shown["groups"]}
+    listed = page.get("/api/v1/groups", params={"limit": 500}).json()["items"]
+    assert states == {(one["cluster"], one["group"]): one["state"] for one in listed}
+    order = ["critical", "warning", "muted", "watched", "waiting", "fine"]
+    assert list(states.values()) == sorted(states.values(), key=order.index)
+
+
+def test_one_group_of_the_page_in_six_lines(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (shown,) = told(capsys, "status", "--group", "zombies")
+    (group,) = shown["groups"]
+    assert group["state"] == "watched"
+    assert group["answer"]["what"].startswith("watched: 127.0.0.1:19302 came back with idle-a")
+    assert "zombie returned 127.0.0.1:19302" in group["answer"]["caused_by"]
+    (waiting,) = told(capsys, "status", "--group", "waits", "--cluster", "gamma")[0]["groups"]
+    assert waiting["answer"]["harmed"].startswith("1 task: ")
+    assert "the scheduled delay is over at" in waiting["answer"]["ends"]
+
+
+def test_a_moment_that_is_past_is_answered_from_what_is_stored(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    (then,) = told(capsys, "status", "--group", "zombies", "--at", "2026-11-20T12:28:57Z")
+    (group,) = then["groups"]
+    assert (group["state"], group["generation"]) == ("waiting", 9)
+    assert group["answer"]["harmed"] == "idle-a-1, idle-a-4, idle-b-2"
+
+
+def test_a_rebalance_of_the_page_is_explained(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "--group", "zombies", "--generation", "9"]) == DONE
+    assert "It is held back until 2026-11-20 12:29:02 UTC" in capsys.readouterr().out
+    since = told(capsys, "explain", "--group", "zombies", "--at", "2026-11-20T12:29:00Z", "--since", "30s")
+    assert [one["generation"] for one in since] == [8, 9]
+
+
+def test_the_page_is_waited_for(url: str, full: Filled, capsys: pytest.CaptureFixture[str]) -> None:
+    """The job does not run, so the monitor has not caught up."""
+    assert main(["wait", "--group", "waits", "--stable", "0s", "--timeout", "0s"]) == NOT_YET
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert sentence.startswith("rebalance-monitor: not at rest after 0s: waits waits: the monitor has not caught up: ")
+    assert "the scheduled delay holds back orders-0, orders-1, until 20" in sentence
+    assert main(["wait", "--group", "nobody", "--stable", "0s", "--timeout", "0s"]) == NOT_YET
+    assert "no generation of the group is known" in capsys.readouterr().err
+
+
+def test_a_token_opens_what_it_is_for(
+    full: Filled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tokens = [{"name": "alphas", "token": "planted-token-of-alpha-x", "clusters": ["alpha"]}]
+    with served(tmp_path, full.dsn, {"tokens": tokens}) as address:
+        monkeypatch.setenv(URL, address)
+        assert main(["status"]) == BAD_INPUT
+        assert f"asks for a token; put one that page.tokens lists into {TOKEN}" in capsys.readouterr().err
+        monkeypatch.setenv(TOKEN, "planted-token-of-alpha-x")
+        (shown,) = told(capsys, "status")
+        assert {one["cluster"] for one in shown["groups"]} == {"alpha"}
