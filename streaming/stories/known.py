@@ -24,13 +24,15 @@ def loudness(attention: str, violation: Published) -> tuple[int, int, int, str]:
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
     """`group`, `incidents` and `progress` are the objects of the API; `generations` are documents, the newest first,
-    and perhaps not all that there are."""
+    and perhaps not all that there are. `spans`: texts may say how long ago something was, or how long until; not where
+    they stay on a screen."""
 
     group: Published
     now_ms: int
     generations: Sequence[Published] = ()
     incidents: Sequence[Published] = ()
     progress: Published | None = None
+    spans: bool = True
 
     @property
     def latest(self) -> Published | None:

@@ -67,7 +67,7 @@ def _of_incident(known: GroupFacts, incident: Published, more: int) -> SixLines:
     ends, ends_ms = _ends(known, found)
     return SixLines(
         what=f"{known.group['state']}: {_whole(found['message'])} ({_judged(incident, more)})",
-        since=f"{_since(found['opened_at_ms'], known.now_ms)}, in generation {found['opened_generation']}",
+        since=f"{_since(known, found['opened_at_ms'])}, in generation {found['opened_generation']}",
         harmed=_harmed(known, found),
         caused=_caused(known, found),
         ends=ends,
@@ -90,10 +90,10 @@ def _of_wait(known: GroupFacts) -> SixLines:
     back = "" if wait is None or not wait["only_delay"] else "; it is back, and nothing but the delay keeps them idle"
     return SixLines(
         what=f"waiting: {_jobs(len(subjects) or group['unassigned'])} stand still for the scheduled delay",
-        since=_last(known) if wait is None else _since(wait["since_ms"], known.now_ms),
+        since=_last(known) if wait is None else _since(known, wait["since_ms"]),
         harmed=listed(subjects, MOST_NAMES) or _jobs(group["unassigned"]),
         caused=(f"{because} went away{back}" if because else _cause_of(latest)),
-        ends=f"{_until(until_ms, known.now_ms)}, when the delay is over",
+        ends=f"{_until(known, until_ms)}, when the delay is over",
         do=_WAIT_IS_OVER_BY_ITSELF,
         since_ms=None if wait is None else wait["since_ms"],
         ends_ms=until_ms,
@@ -107,7 +107,7 @@ def _of_rest(known: GroupFacts) -> SixLines:
     next_ms = _next_probing_ms(known.latest)
     ends = "nothing is to end"
     if next_ms is not None and next_ms > known.now_ms:
-        ends = f"the next probing rebalance is due {_until(next_ms, known.now_ms)}"
+        ends = f"the next probing rebalance is due {_until(known, next_ms)}"
     return SixLines(
         what=f"fine: nothing is wrong that can be seen ({status}{at}, {counted(group['members'], 'member')})",
         since=_last(known),
@@ -261,7 +261,7 @@ def _ends(known: GroupFacts, found: Published) -> tuple[str, int | None]:
     )
     for at_ms, what in moments:
         if at_ms is not None and at_ms > known.now_ms:
-            return f"{text.rstrip('.')}; {what} {_until(at_ms, known.now_ms)}", at_ms
+            return f"{text.rstrip('.')}; {what} {_until(known, at_ms)}", at_ms
     return text.rstrip("."), None
 
 
@@ -281,16 +281,16 @@ def _lag(known: GroupFacts) -> str:
 
 def _last(known: GroupFacts) -> str:
     at_ms = known.group["at_ms"]
-    return "no generation is known" if at_ms is None else f"the last rebalance, {_since(at_ms, known.now_ms)}"
+    return "no generation is known" if at_ms is None else f"the last rebalance, {_since(known, at_ms)}"
 
 
-def _since(at_ms: int, now_ms: int) -> str:
-    ago = f" ({duration(now_ms - at_ms)} ago)" if now_ms >= at_ms else ""
+def _since(known: GroupFacts, at_ms: int) -> str:
+    ago = f" ({duration(known.now_ms - at_ms)} ago)" if known.spans and known.now_ms >= at_ms else ""
     return f"{utc(at_ms)}{ago}"
 
 
-def _until(at_ms: int, now_ms: int) -> str:
-    left = f" (in {duration(at_ms - now_ms)})" if at_ms > now_ms else ""
+def _until(known: GroupFacts, at_ms: int) -> str:
+    left = f" (in {duration(at_ms - known.now_ms)})" if known.spans and at_ms > known.now_ms else ""
     return f"at {utc(at_ms)}{left}"
 
 

@@ -25,8 +25,12 @@ from rebalance_monitor.streaming.core.runbooks import (
     rules_titled,
 )
 from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
+from rebalance_monitor.streaming.stories.known import GroupFacts
+from rebalance_monitor.streaming.stories.six_lines import six_lines
 from rebalance_monitor.streaming.stories.story import GRADES, Story, story, words
+from . import fleet
 from .api import NotFound, PageSource, health
+from .attention import incident_object
 from .contract import MOST, PREFIX
 from .fleet import NOBODY, STATES
 from .matrix import MARKS, NOTHING, matrix
@@ -239,6 +243,16 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
     newest = shown if after is None else source.reader.generations(where, None, 1)
     latest = newest.items[0] if newest.items else None
     jobs = source.reader.connectors_and_tasks(where, None, JOBS_READ)
+    progress = source.reader.progress((cluster, group))
+    recent = [row.document for row in (shown if after is None else newest).items]
+    facts = GroupFacts(
+        fleet.group_object(state),
+        source.clock_ms(),
+        recent,
+        [incident_object(one) for one in state.incidents],
+        progress,
+        spans=False,
+    )
     stories = [story(row) for row in shown.items]
     told = None if latest is None else story(latest)
     return _render(
@@ -250,6 +264,7 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
         version=source.version,
         health=health(source, scope),
         one=state,
+        answer=() if state.state == "fine" else six_lines(facts).lines(),
         leader="" if told is None else told.leader,
         wait="" if told is None else told.wait,
         marks=MARKS,
@@ -259,7 +274,7 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
         stories=stories,
         resting=missing_end_offsets(group) if any(one.reason == ON_END_OFFSETS for one in stories) else "",
         gaps=source.gaps((cluster, group)),
-        progress=source.reader.progress((cluster, group)),
+        progress=progress,
         paged=after is not None,
         older=cursor(shown.next),
         cut_before_ms=None if shown.next else source.reader.cut_before_ms(),

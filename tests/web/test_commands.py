@@ -1,6 +1,7 @@
 """`status`, `explain` and `wait` asking a real page, as its process serves it."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,16 @@ def test_one_group_of_the_page_in_six_lines(url: str, capsys: pytest.CaptureFixt
     (waiting,) = told(capsys, "status", "--group", "waits", "--cluster", "gamma")[0]["groups"]
     assert waiting["answer"]["harmed"].startswith("1 task: ")
     assert "the scheduled delay is over at" in waiting["answer"]["ends"]
+
+
+def test_the_page_answers_in_the_same_lines(url: str, page: httpx.Client, capsys: pytest.CaptureFixture[str]) -> None:
+    """But for spans of time, which would be wrong on a page that stays open."""
+    (group,) = told(capsys, "status", "--group", "zombies")[0]["groups"]
+    text = page.get("/group", params={"cluster": "alpha", "group": "zombies"}).text
+    lines = dict(re.findall(r"<div><dt>([a-z ]+)</dt><dd>(.*?)</dd></div>", text))
+    assert list(lines)[:6] == ["what", "since", "harmed", "caused by", "ends", "do"]
+    assert (lines["what"], lines["caused by"]) == (group["answer"]["what"], group["answer"]["caused_by"])
+    assert "ago" not in lines["since"]
 
 
 def test_a_moment_that_is_past_is_answered_from_what_is_stored(url: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,6 +35,8 @@ def offered(script: str, *words: str) -> set[str]:
         (("plan", "--family", ""), set(FAMILIES)),
         (("replay", "-o", ""), {"table", "json"}),
         (("completion", ""), set(SHELLS)),
+        (("status", "-o", ""), {"table", "json", "yaml"}),
+        (("wait", "--s"), {"--stable", "--streams-warm"}),
     ],
 )
 def test_bash_offers_what_fits(words: tuple[str, ...], expected: set[str], capsys: pytest.CaptureFixture[str]) -> None:

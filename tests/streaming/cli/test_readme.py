@@ -1,4 +1,4 @@
-"""What README and docs/running.md ask a newcomer to type and to write works as it stands there."""
+"""What README, docs/running.md and docs/commands.md ask a newcomer to type and to write works as it stands there."""
 
 import json
 import re
@@ -14,7 +14,8 @@ from rebalance_monitor.streaming.cli.commands import EXIT_CODES, parser
 from rebalance_monitor.streaming.config import load
 
 ROOT = Path(__file__).parents[3]
-README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in ("README.md", "docs/running.md"))
+PAGES = ("README.md", "docs/running.md", "docs/commands.md")
+README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = [textwrap.dedent(block).strip() for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, flags=re.M)]
 COMMANDS = [
     shlex.split(line, comments=True)[1:]
@@ -22,13 +23,24 @@ COMMANDS = [
     for line in block.splitlines()
     if line.startswith("rebalance-monitor ")
 ]
-ALONE = [words for words in COMMANDS if words[0] in ("replay", "plan", "decode", "rules")]
+ALONE = [words for words in COMMANDS if words[0] in ("replay", "plan", "decode", "rules") or words.count("--capture")]
+SHOWN = [block.removeprefix("$ ").partition("\n") for block in BLOCKS if block.startswith("$ rebalance-monitor ")]
 
 
 def test_every_command_is_one() -> None:
     assert {words[0] for words in COMMANDS} >= {"config", "run", "serve", "replay", "plan", "decode", "rules"}
     for words in COMMANDS:
         parser().parse_args(words)
+
+
+@pytest.mark.parametrize(("command", "output"), [(command, output) for command, _, output in SHOWN])
+def test_a_command_prints_what_is_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, output: str
+) -> None:
+    """Word for word; lines are broken to fit the page."""
+    monkeypatch.chdir(ROOT)
+    assert main(shlex.split(command)[1:]) in (0, 1)
+    assert capsys.readouterr().out.split() == output.split()
 
 
 @pytest.mark.parametrize("words", ALONE, ids=" ".join)

@@ -35,6 +35,12 @@ def test_a_muted_incident_says_until_when_nobody_is_notified() -> None:
     assert "muted: maintenance by jane: upgrade" in six_lines(replace(known, incidents=muted)).what
 
 
+def test_no_span_of_time_where_the_text_stays() -> None:
+    for drill in DRILLS:
+        answer = six_lines(replace(drill(), spans=False))
+        assert not any(" ago)" in text or "(in " in text for text in (answer.since, answer.ends))
+
+
 def test_what_is_over_is_not_the_answer() -> None:
     known = doubled_tasks_after_a_partition()
     over = [{**one, "attention": "over"} for one in known.incidents]
