@@ -22,7 +22,8 @@ from .group_questions import Question, question_of
 from .output import print_for_programs
 from .terminal import Terminal
 
-MOST_LOOKED_AT = 1_000
+LOOKED_AT = 50
+"""So many generations are looked at before more are read."""
 Object = dict[str, Any]
 
 
@@ -44,9 +45,7 @@ def explain(arguments: argparse.Namespace) -> int:
 
 def chosen(question: Question, key: GroupName, number: int | None) -> Iterator[tuple[Rebalance, str]]:
     """The rebalances that are asked about, the oldest first, each with what is to be said of the choice."""
-    source = question.source
-    known = list(islice(source.generations(key, question.since_ms), MOST_LOOKED_AT))
-    incidents = source.incidents(key, known[-1]["at_ms"]) if known else []
+    known, incidents = _read(question, key, number)
     if number is not None:
         place = next((at for at, one in enumerate(known) if one["generation"] == number), None)
         if place is None:
@@ -62,6 +61,22 @@ def chosen(question: Question, key: GroupName, number: int | None) -> Iterator[t
             "" if last is not None else "No known rebalance of this group moved or stopped anything; this is the last."
         )
         yield rebalance_of(known, last or 0, incidents), note
+
+
+def _read(question: Question, key: GroupName, number: int | None) -> tuple[list[Object], list[Object]]:
+    """Generations, the newest first, as far back as the question needs, and the incidents of that time."""
+    source = question.source
+    known: list[Object] = []
+    incidents: list[Object] = []
+    left = source.generations(key, question.since_ms)
+    while several := list(islice(left, LOOKED_AT)):
+        known += several
+        incidents = source.incidents(key, known[-1]["at_ms"])
+        if number is not None and any(one["generation"] == number for one in several):
+            break
+        if number is None and question.since_ms is None and any(disruptive(one, incidents) for one in several):
+            break
+    return known, incidents
 
 
 def _print(rebalance: Rebalance, note: str, now_ms: int, output: str) -> None:

@@ -23,7 +23,7 @@ from rebalance_monitor.streaming.web.rows import GroupName, GroupRow, IncidentRo
 from .captures import knowledge_of, records_of, settings_of
 from .exit_codes import InputError
 from .guarded import Guarded
-from .monitor_api import MonitorApi, Where
+from .monitor_api import MonitorApi, NotThere, Where
 
 RECENT = 50
 """So many generations of a group are looked at for what caused an incident."""
@@ -219,7 +219,7 @@ class CapturedGroups:
 
     def known(self, key: GroupName, recent: int = RECENT) -> GroupFacts:
         if key not in self._generations and key not in self._violations:
-            raise InputError(f"no such group is in the capture: {key[1]}")
+            raise NotThere(f"no such group is in the capture: {key[1]}")
         several = list(islice(self.generations(key), recent))
         return known_at(key, several, self._violations.get(key, ()), self.at_ms, self._status.get(key, ""))
 

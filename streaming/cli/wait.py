@@ -15,11 +15,13 @@ from rich.console import Console
 
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.settled import Demand, StillDue, waits_for
+from rebalance_monitor.streaming.web.fleet import NOBODY
 from rebalance_monitor.streaming.web.rows import GroupName
 from .exit_codes import DONE, NOT_YET, InputError
 from .group_questions import Question, question_of
 from .moments import duration_ms
 from .monitor_api import NotThere, Unreachable
+from .outline import visible
 from .output import print_for_programs
 
 EVERY_S = 2.0
@@ -50,13 +52,18 @@ class Watch:
         source = self.question.source
         readiness = source.readiness()
         found: dict[str, list[StillDue]] = {}
-        for key in self._names():
+        names = self._names()
+        if not names:
+            return {_nobody(self.question): [StillDue("no group is known")]}
+        for key in names:
             why = readiness.of(key[0])
             waits = [StillDue(f"the monitor has not caught up: {why}")] if why else []
             try:
                 known = source.known(key, 1)
             except NotThere:
                 found[key[1]] = [*waits, StillDue("no generation of the group is known")]
+                continue
+            if not self.question.groups and left_alone(known):
                 continue
             jobs = source.jobs(key) if known.group["protocol_type"] == "connect" else []
             waits += [*waits_for(known, jobs, self.demand), *self._stable(key, known)]
@@ -127,8 +134,13 @@ def wait(arguments: argparse.Namespace) -> int:
 def captured(question: Question, demand: Demand, stable_ms: int) -> dict[str, list[StillDue]]:
     """What is waited for where a capture ends: nothing comes after it, so its own times count."""
     found: dict[str, list[StillDue]] = {}
-    for key in question.names():
+    names = question.names()
+    if not names:
+        return {_nobody(question): [StillDue("no group is known")]}
+    for key in names:
         known = question.source.known(key)
+        if not question.groups and left_alone(known):
+            continue
         waits = list(waits_for(known, question.source.jobs(key), demand))
         at_ms = known.group["at_ms"]
         if at_ms is not None and at_ms + stable_ms > known.now_ms:
@@ -138,11 +150,20 @@ def captured(question: Question, demand: Demand, stable_ms: int) -> dict[str, li
     return found
 
 
+def left_alone(known: GroupFacts) -> bool:
+    """Whether nobody is in the group and nothing waits for anybody: as consumers leave it that were run once."""
+    return known.group["status"] in NOBODY and not known.group["unassigned"]
+
+
+def _nobody(question: Question) -> str:
+    return "the monitor" if question.cluster is None else f"cluster {question.cluster}"
+
+
 def _end(found: dict[str, list[StillDue]], question: Question, arguments: argparse.Namespace) -> int:
     if arguments.output != "table":
         print_for_programs(_object(found), arguments.output)
     elif not found:
-        print(f"at rest since {arguments.stable}: {', '.join(question.groups) or 'every group'}")
+        print(f"at rest for {arguments.stable}: {visible(', '.join(question.groups)) or 'every group'}")
     if not found:
         return DONE
     if arguments.output == "table":

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 import yaml
+from rich.table import Table
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE, FOUND, NOT_YET
 from rebalance_monitor.streaming.cli.group_questions import Question
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, CaughtUp, capture_of
+from rebalance_monitor.streaming.cli.status import look, screen, watch
 from rebalance_monitor.streaming.cli.wait import Watch
 from rebalance_monitor.streaming.stories.settled import Demand
 
@@ -82,7 +84,7 @@ def test_a_capture_is_at_rest_or_not(capsys: pytest.CaptureFixture[str]) -> None
     assert main([*rest, "--at", "2026-11-20T12:30:00Z"]) == DONE
     assert main([*rest, "--at", "2026-11-20T12:28:57Z"]) == NOT_YET
     printed = capsys.readouterr()
-    assert printed.out == "at rest since 10s: zombies\n"
+    assert printed.out == "at rest for 10s: zombies\n"
     (sentence,) = printed.err.splitlines()
     assert "the scheduled delay holds back idle-a-1, idle-a-4, idle-b-2, until 2026-11-20 12:29:02 UTC" in sentence
     assert main([*rest, "--at", "2026-11-20T12:28:57Z", "-o", "json"]) == NOT_YET
@@ -160,6 +162,30 @@ def waited(played: Played, *, stable_ms: int, timeout_ms: int) -> dict[str, list
     return {group: [one.sentence for one in waits] for group, waits in found.items()}
 
 
+def test_each_change_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Not on a terminal: a table for each change; two states of the group within twelve seconds."""
+    played = Played(begins_ms=LOST_MS - 5_000)
+
+    def sleep(seconds: float) -> None:
+        played.sleep(seconds)
+        if played.now_s > 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        watch(Question(_Source(played)), "json", sleep)
+    told = [json.loads(line)["groups"][0] for line in capsys.readouterr().out.splitlines()]
+    assert [(one["generation"], one["state"]) for one in told] == [(8, "watched"), (9, "waiting")]
+
+
+def test_one_screen_has_the_worst_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = look(Question(capture_of(str(CAPTURES.parent / "captures-groups" / "java-classic"))))
+    sums, table, more = screen(shown, 4)
+    assert isinstance(table, Table)
+    assert table.row_count == 4
+    assert str(more) == "and 2 more, none of them worse; all: status | less"
+    assert "6 groups" in str(sums)
+
+
 def test_a_rebalance_that_begins_a_moment_later_is_not_missed() -> None:
     """Ten seconds after the command a worker is lost, and the group was calm until then."""
     played = Played()
@@ -181,8 +207,17 @@ def test_a_monitor_that_has_not_caught_up_is_waited_for() -> None:
     assert "the monitor has not caught up: reads on" in played.told[0]
 
 
-def test_a_group_that_is_not_known_yet_is_waited_for(capsys: pytest.CaptureFixture[str]) -> None:
-    found = capture_of(STEADY[1])
-    assert isinstance(found, CapturedGroups)
+def test_groups_that_are_not_there_are_not_at_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wait", *ZOMBIE, "--all-groups", "--cluster", "typo"]) == NOT_YET
+    assert "cluster typo waits: no group is known" in capsys.readouterr().err
+    question = Question(_Source(Played()), cluster="typo")
+    assert Watch(question, Demand(), 0).look().keys() == {"cluster typo"}
+    question = Question(_Source(Played()), ("orders",))
+    (due,) = Watch(question, Demand(), 0).look()["orders"]
+    assert due.sentence == "no generation of the group is known"
+
+
+def test_a_group_without_members_is_waited_for_where_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["wait", *STEADY, "--all-groups", "--stable", "1s"]) == DONE
     assert main(["wait", *STEADY, "--group", "steady", "--stable", "1s"]) == NOT_YET
     assert "the group is Empty" in capsys.readouterr().err
