@@ -9,13 +9,23 @@ What is kept of a partition is its last offsets, and since when it stands still 
 
 An end offset is the last stable offset: no consumer, whatever its isolation level, is held up before it by a
 transaction. A transaction that stays open stops the end offset, so no member is blamed for it.
+
+Of a group its last lags are kept, and of a partition, whichever groups read it, its last end offsets: they tell lag in
+seconds (`passed_ends`) and whether the group catches up (`lag_trend`). All times come from samples, so the same samples
+give the same answer.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from .changelogs import ChangelogEnds
+from .lag_trend import MOST_TOTALS, Total, Trend, trend_of
+from .passed_ends import Behind, PassedEnds, first_end
 
+MOST_ENDS = 100_000
+"""Partitions whose end offsets are kept. Of others lag in seconds is not known."""
+ENDS_KEPT_MS = 3_600_000
+"""A partition that no sample shows for so long is forgotten."""
 RECENT_SAMPLES = 3
 """A partition that has moved within so many samples advances: by default a sink connector commits once in a minute."""
 
@@ -50,7 +60,8 @@ class PartitionProgress:
     unless it is `caught_up`; `samples` showed it so, and `end_since` was its end offset in the first of them.
 
     `first`: nothing was known of it before, so nobody saw it advance. `asked_ms`: of the last sample that showed it;
-    `grew_after_ms`: its committed offset grew last after this time, None where nobody saw it grow.
+    `grew_after_ms`: its committed offset grew last after this time, None where nobody saw it grow. `end_known`: a
+    broker told its end offset in that sample; else `end` is of an earlier one.
     """
 
     committed: int
@@ -62,11 +73,18 @@ class PartitionProgress:
     first: bool = False
     asked_ms: int = 0
     grew_after_ms: int | None = None
+    end_known: bool = True
 
     @property
     def lag(self) -> int:
         """Records between both offsets."""
         return max(self.end - self.committed, 0)
+
+    @property
+    def known_lag(self) -> int | None:
+        """The same; None where the end offset is not known, or lies before the committed one: then the topic was made
+        anew, records were lost, or a transaction holds the end back."""
+        return self.end - self.committed if self.end_known and self.end >= self.committed else None
 
     @property
     def caught_up(self) -> bool:
@@ -81,12 +99,12 @@ class PartitionProgress:
     def after(self, told: PartitionOffsets, sample: ProgressSample) -> "PartitionProgress":
         """With one more sample."""
         if told.end is None and told.committed == self.committed:
-            return self
+            return replace(self, end_known=False) if self.end_known else self
         end = max(self.end, told.committed) if told.end is None else told.end
         stands = told.committed == self.committed and not self.caught_up and end >= self.end
         if not stands:
             grew_ms = self.asked_ms if told.committed > self.committed else self.grew_after_ms
-            return begun(told.committed, end, sample, first=False, grew_after_ms=grew_ms)
+            return begun(told.committed, end, sample, grew_after_ms=grew_ms, end_known=told.end is not None)
         return PartitionProgress(
             committed=self.committed,
             end=end,
@@ -97,11 +115,18 @@ class PartitionProgress:
             first=self.first,
             asked_ms=sample.asked_ms,
             grew_after_ms=self.grew_after_ms,
+            end_known=told.end is not None,
         )
 
 
 def begun(
-    committed: int, end: int, sample: ProgressSample, *, first: bool, grew_after_ms: int | None = None
+    committed: int,
+    end: int,
+    sample: ProgressSample,
+    *,
+    first: bool = False,
+    grew_after_ms: int | None = None,
+    end_known: bool = True,
 ) -> PartitionProgress:
     """A partition from this sample on."""
     at_ms = sample.answered_ms
@@ -115,51 +140,99 @@ def begun(
         first=first,
         asked_ms=sample.asked_ms,
         grew_after_ms=grew_after_ms,
+        end_known=end_known,
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledGroup:
     """A group in its last sample. `commits`: a committed offset of it was seen to grow, so its members commit to
-    Kafka."""
+    Kafka.
+
+    `without_end`: partitions with a committed offset whose end no broker has told yet. `first_ms`: of the first
+    sample, answered; `changed_ms`: of the last one that showed another committed offset than the one before, None where
+    none did. `totals`: its lag in the last samples; `trend`: what they come to, None while that is not known.
+    """
 
     asked_ms: int
     answered_ms: int
     partitions: Mapping[str, PartitionProgress] = field(default_factory=dict)
     commits: bool = False
+    without_end: frozenset[str] = frozenset()
+    first_ms: int = 0
+    changed_ms: int | None = None
+    totals: tuple[Total, ...] = ()
+    trend: Trend | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressOfGroups:
     """The groups that are asked for, as far as they were answered. `answered_ms`: of the last sample, None before the
-    first. Nothing of it is stored: a job that begins anew asks again."""
+    first; `ends`: the last end offsets of each partition. Nothing of it is stored: a job that begins anew asks again.
+    """
 
     groups: Mapping[str, SampledGroup] = field(default_factory=dict)
     answered_ms: int | None = None
+    ends: Mapping[str, PassedEnds] = field(default_factory=dict)
 
     def with_sample(self, sample: ProgressSample) -> "ProgressOfGroups":
         """After one more sample. A group that it does not tell of stays as it was, as long as it is asked for."""
         groups = {name: known for name, known in self.groups.items() if name in sample.watched}
         for name, told in sample.groups.items():
             groups[name] = _sampled(self.groups.get(name), told, sample)
-        return ProgressOfGroups(groups, sample.answered_ms)
+        return ProgressOfGroups(groups, sample.answered_ms, _with_ends(self.ends, sample))
+
+    def behind(self, partition: str, committed: int, now_ms: int) -> Behind | None:
+        """How long ago the first record was written that is behind this offset; None where no end offset is kept."""
+        ends = self.ends.get(partition)
+        return None if ends is None else ends.behind(committed, now_ms)
 
 
 NO_PROGRESS_KNOWN = ProgressOfGroups()
 
 
+def _with_ends(known: Mapping[str, PassedEnds], sample: ProgressSample) -> Mapping[str, PassedEnds]:
+    at_ms = sample.answered_ms
+    ends = {name: one for name, one in known.items() if one.at_ms[-1] >= at_ms - ENDS_KEPT_MS}
+    for told in sample.groups.values():
+        for name, offsets in told.items():
+            if offsets.end is None:
+                continue
+            if name in ends:
+                ends[name] = ends[name].after(at_ms, offsets.end)
+            elif len(ends) < MOST_ENDS:
+                ends[name] = first_end(at_ms, offsets.end)
+    return ends
+
+
 def _sampled(before: SampledGroup | None, told: Mapping[str, PartitionOffsets], sample: ProgressSample) -> SampledGroup:
     known = {} if before is None else before.partitions
     grown = any(name in known and one.committed > known[name].committed for name, one in told.items())
+    moved = grown or any(name in known and one.committed != known[name].committed for name, one in told.items())
     partitions = {}
     for name, offsets in told.items():
         if name in known:
             partitions[name] = known[name].after(offsets, sample)
         elif offsets.end is not None:
             partitions[name] = begun(offsets.committed, offsets.end, sample, first=True)
+    totals = (*(() if before is None else before.totals), _total(partitions.values(), sample))[-MOST_TOTALS:]
     return SampledGroup(
         asked_ms=sample.asked_ms,
         answered_ms=sample.answered_ms,
         partitions=partitions,
         commits=grown or (before is not None and before.commits),
+        without_end=frozenset(told) - frozenset(partitions),
+        first_ms=sample.answered_ms if before is None else before.first_ms,
+        changed_ms=sample.answered_ms if moved else None if before is None else before.changed_ms,
+        totals=totals,
+        trend=trend_of(totals, None if before is None else before.trend),
     )
+
+
+def _total(partitions: Iterable[PartitionProgress], sample: ProgressSample) -> Total:
+    lag = ends = known = 0
+    for one in partitions:
+        own = one.known_lag
+        if own is not None:
+            lag, ends, known = lag + own, ends + one.end, known + 1
+    return Total(sample.asked_ms, sample.answered_ms, lag, ends, known)
