@@ -19,6 +19,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Incident,
     JobState,
     Part,
+    RebalanceCost,
     Result,
     Standing,
     UndecodableRecord,
@@ -44,6 +45,7 @@ class Contents:
     gaps: list[TableRow] = field(default_factory=list)
     transitions: list[Incident] = field(default_factory=list)
     aftermaths: list[TableRow] = field(default_factory=list)
+    costs: list[TableRow] = field(default_factory=list)
     connectors_and_tasks: list[TableRow] = field(default_factory=list)
     groups: list[TableRow] = field(default_factory=list)
     progress: list[TableRow] = field(default_factory=list)
@@ -65,6 +67,9 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
             case Aftermath(cluster=cluster, source=at):
                 place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
                 rows.aftermaths.append((*place, json_text(shown)))
+            case RebalanceCost(cluster=cluster, source=at):
+                place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
+                rows.costs.append((*place, json_text(shown)))
             case JobState():
                 rows.connectors_and_tasks.append(row(tables.CONNECTORS_AND_TASKS, result, shown, **given))
             case Standing():

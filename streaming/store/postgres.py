@@ -269,7 +269,8 @@ class PostgresStore(StoredPast):
                 writing.table(tables.STORED_CONTENTS, sorted((*key, text) for key, text in rows.contents.items()))
                 writing.table(tables.ASSIGNMENTS, sorted(blob_rows(commit.results, commit.blobs, self._now_ms())))
                 writing.table(tables.GAPS, rows.gaps)
-                writing.rows("generations", 4, rows.aftermaths, partial(last_words.complete, connection))
+                for last in (rows.aftermaths, rows.costs):
+                    writing.rows("generations", 4, last, partial(last_words.complete, connection))
                 writing.table(tables.CONNECTORS_AND_TASKS, rows.connectors_and_tasks)
                 writing.table(tables.GROUPS, rows.groups)
                 writing.table(tables.GROUP_PROGRESS, rows.progress)

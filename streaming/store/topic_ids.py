@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Incident,
     JobState,
     Part,
+    RebalanceCost,
     Result,
     Standing,
     UndecodableRecord,
@@ -83,7 +84,11 @@ def _place(result: Result) -> RecordCoordinates | None:
             return None
         case GapRecord(cluster=cluster, topic=topic, partition=partition, from_offset=start):
             return (cluster, topic, partition, start)
-        case Generation(cluster=cluster, source=at) | Aftermath(cluster=cluster, source=at):
+        case (
+            Generation(cluster=cluster, source=at)
+            | Aftermath(cluster=cluster, source=at)
+            | RebalanceCost(cluster=cluster, source=at)
+        ):
             return (cluster, at.topic, at.partition, at.offset)
         case UndecodableRecord(cluster=cluster, source=at):
             return (cluster, at.topic, at.partition, at.offset)

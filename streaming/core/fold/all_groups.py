@@ -6,7 +6,7 @@ from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
-from . import lag, recurring, restless, stuck
+from . import held_up, lag, recurring, restless, stuck
 from .intake import Intake
 from .published import source_of
 from .state import Envelope
@@ -17,11 +17,13 @@ def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope
     before the record."""
     fold.publish(recurring.recorded(fold, outputs, source_of(row), row.timestamp_ms))
     restless.recorded(fold, row, outputs, before)
+    held_up.recorded(fold, row)
 
 
 def computed(fold: Intake, target: Generation) -> None:
     """What follows from a target, once it is published."""
     restless.computed(fold, target)
+    held_up.computed(fold, target)
 
 
 def ended(fold: Intake, row: Row, before: frozenset[str]) -> None:

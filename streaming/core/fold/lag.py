@@ -17,7 +17,7 @@ A thread of a Streams application restores the state of a task before it reads i
 what a thread was given and has not been seen to advance is information only.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -33,13 +33,12 @@ from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import (
     Certainty,
     Evidence,
-    GroupProgress,
-    MemberLag,
     Part,
     Severity,
     Subject,
 )
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
+from . import group_lag, held_up
 from .capabilities import Holdings, Holds
 from .intake import Intake
 from .state import Envelope
@@ -94,6 +93,9 @@ def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
     """Open and end the rules' incidents by what was polled. `last`: the record judged last."""
     asked = (one.holdings() for one in fold.able(Holds))
     holdings = next((one for one in asked if one is not None), None)
+    sampled = group_lag.newest_sample(fold, last)
+    if sampled is not None:
+        fold.results.append(group_lag.published(fold, sampled, holdings, held_up.look(fold)))
     if holdings is None:
         return
     at_ms = clocks.groups_time(fold.envelope, tick.now_ms)
@@ -110,7 +112,6 @@ def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
         notices.append(
             Notice(moment=moment, found=found, over=well, why="its committed offset has grown or reached the end")
         )
-        fold.results.append(_published(fold, known))
         lags = _lags(known)
         if lags is not None:
             already = {key for key, one in fold.open().items() if one.code == LAG_ON_ONE.code}
@@ -129,10 +130,8 @@ def _held(parts: Mapping[PartKey, Part]) -> dict[PartKey, tuple[str, str]]:
 
 def _known(fold: Intake, tick: Tick, last: LastRecord | None, holdings: Holdings) -> _Known | None:
     """None where no sample tells of the group as its last record shows it."""
-    progress = fold.knowledge.progress.groups.get(fold.group)
+    progress = group_lag.newest_sample(fold, last)
     if progress is None or last is None or not holdings.members:
-        return None
-    if progress.asked_ms <= clocks.monitors_time(fold.envelope, last.at_ms):
         return None
     configured_ms = patience_ms(fold.settings, fold.group, NOT_ADVANCING)
     busy_ms = BUSY_MS if holdings.busy_ms is None else holdings.busy_ms
@@ -178,32 +177,6 @@ def _generation_at(envelope: Envelope, at_ms: int) -> int:
     until_ms = clocks.groups_time(envelope, at_ms)
     before = [generation for generation, ended_ms in envelope.written if ended_ms <= until_ms]
     return before[-1] if before else envelope.generation or 0
-
-
-def _published(fold: Intake, known: _Known) -> GroupProgress:
-    members = tuple(_member(member, names, known) for member, names in sorted(known.holdings.members.items()))
-    return GroupProgress(
-        cluster=fold.settings.name,
-        group=fold.group,
-        generation=fold.envelope.generation or 0,
-        asked_ms=known.progress.asked_ms,
-        answered_ms=known.progress.answered_ms,
-        members=members,
-    )
-
-
-def _member(member: str, names: Sequence[str], known: _Known) -> MemberLag:
-    sampled = [partition for name in names if (partition := known.progress.partitions.get(name)) is not None]
-    caught_up, advancing = sum(one.caught_up for one in sampled), sum(one.advancing for one in sampled)
-    return MemberLag(
-        member=member,
-        partitions=len(names),
-        advancing=advancing,
-        caught_up=caught_up,
-        standing=len(sampled) - caught_up - advancing,
-        unknown=len(names) - len(sampled),
-        lag=sum(one.lag for one in sampled),
-    )
 
 
 @dataclass(frozen=True, slots=True)

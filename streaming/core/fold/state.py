@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from rebalance_monitor.streaming.core.cluster.held_up import OpenRebalance
 from rebalance_monitor.streaming.core.incidents.book import Pages
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
 from rebalance_monitor.streaming.core.model.results import Incident, Source
@@ -73,7 +74,7 @@ class Envelope:
     state that could not be read, to be ended; `failing`: while `monitor_error` is open (`isolation`); `polled`: a name
     of what was polled last (`sampling`), None where the group's records are read. `restless`: who came lately, and how
     often it rebalanced. `recurrences`: when (ms) rules that find what is soon over were last
-    broken, by code (`recurring`).
+    broken, by code (`recurring`). `open_rebalance`: the last rebalance, until it is known what it held up (`held_up`).
     """
 
     lifecycle: str | None = None
@@ -99,6 +100,7 @@ class Envelope:
     polled: str | None = None
     restless: Restless = Restless()
     recurrences: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    open_rebalance: OpenRebalance | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,12 @@ from .findings import Evidence as Evidence
 from .findings import Incident as Incident
 from .findings import Part as Part
 from .findings import Severity as Severity
+from .lags import GroupProgress as GroupProgress
+from .lags import HeldUp as HeldUp
+from .lags import MemberLag as MemberLag
+from .lags import PartitionLag as PartitionLag
+from .lags import RebalanceCost as RebalanceCost
+from .lags import TopicLag as TopicLag
 from .published import HIDDEN, OPTIONAL, Says
 from .reasons import Reason, ReasonKind
 from .records import Sampled as Sampled
@@ -188,6 +194,10 @@ class Generation:
             optional=True,
         ),
     ] = None
+    held_up: Annotated[
+        HeldUp | None,
+        Says("What the rebalance held up, once that is known; absent where no offsets were polled.", optional=True),
+    ] = None
 
     @property
     def lifecycle(
@@ -327,34 +337,6 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberLag:
-    """How far one member has come with what it holds."""
-
-    member: str
-    partitions: Annotated[int, Says(least=0)]
-    advancing: Annotated[int, Says("With something to read, and seen to move a short time ago.", least=0)]
-    caught_up: Annotated[int, Says(least=0)]
-    standing: Annotated[int, Says("With something to read, and not seen to move.", least=0)]
-    unknown: Annotated[int, Says("No offset is known.", least=0)]
-    lag: Annotated[int, Says("Records that it has yet to read, of partitions that are known.", least=0)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupProgress:
-    """How far the members of a group have come, by offsets that brokers told between `asked_ms` and `answered_ms` (by
-    the monitor's clock)."""
-
-    KIND: ClassVar[str] = "group_progress"
-
-    cluster: str
-    group: str
-    generation: int
-    asked_ms: Annotated[int, Says("When the brokers were asked, by the monitor's clock.")]
-    answered_ms: Annotated[int, Says("When they had answered.")]
-    members: tuple[MemberLag, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class UndecodableRecord:
     KIND: ClassVar[str] = "undecodable"
 
@@ -378,5 +360,6 @@ class GapRecord:
 
 
 Result: TypeAlias = (
-    Generation | Aftermath | JobState | Standing | GroupProgress | Incident | Part | UndecodableRecord | GapRecord
-)
+    Generation | Aftermath | RebalanceCost | JobState | Standing | GroupProgress | Incident | Part | UndecodableRecord
+    | GapRecord
+)  # fmt: skip

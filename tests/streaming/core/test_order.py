@@ -21,6 +21,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Incident,
     JobState,
     Part,
+    RebalanceCost,
     Result,
     Standing,
     UndecodableRecord,
@@ -61,7 +62,7 @@ def published(
                 jobs[result.job] = result
             case Part():
                 incidents[result.incident_id, result.subjects, result.opened_at_ms] = result
-            case Standing() | GroupProgress() | UndecodableRecord() | GapRecord():
+            case Standing() | GroupProgress() | RebalanceCost() | UndecodableRecord() | GapRecord():
                 pass
             case _:
                 assert_never(result)

@@ -234,7 +234,9 @@ def test_what_each_member_has_still_to_read_is_published_with_every_sample() -> 
     assert (latest.group, latest.generation) == (GROUP, 1)
     assert (latest.asked_ms, latest.answered_ms) == (polled.now_ms - ANSWERED_MS, polled.now_ms)
     m1, m2 = latest.members
-    assert m1 == MemberLag(member="m1", partitions=2, advancing=1, caught_up=0, standing=0, unknown=1, lag=100)
+    assert m1 == MemberLag(
+        member="m1", partitions=2, advancing=1, caught_up=0, standing=0, unknown=1, lag=100, never_committed=1
+    )
     assert m2 == MemberLag(member="m2", partitions=1, advancing=0, caught_up=0, standing=1, unknown=0, lag=5_700)
     assert loads(GroupProgress, dumps(latest)) == latest
     polled.goes_on(EVERY_MS, to_the_end="a-0")
