@@ -168,8 +168,8 @@ class PollingSection(Section):
     """`topics`: whether brokers are asked for partition counts and racks, every `topics_every_ms` at least;
     `group_states`: whether they are asked which groups rebalance, every `group_states_every_ms`; `groups_every_ms`: how
     often for all groups, on a cluster whose source is `poll`; `progress`: whether they are asked for committed offsets
-    and end offsets, every `progress_every_ms`, of groups that match `progress_groups` and of groups with an open
-    incident."""
+    and end offsets, every `progress_every_ms`, of groups that match `progress_groups` (all, unless restricted) and of
+    groups with an open incident."""
 
     topics: bool = True
     topics_every_ms: Annotated[int, Field(ge=1_000, le=300_000)] = 30_000
@@ -178,7 +178,7 @@ class PollingSection(Section):
     groups_every_ms: Annotated[int, Field(ge=1_000, le=300_000)] = 10_000
     progress: bool = True
     progress_every_ms: Annotated[int, Field(ge=1_000, le=300_000)] = 30_000
-    progress_groups: Annotated[tuple[Pattern, ...], FromText] = ()
+    progress_groups: Annotated[tuple[Pattern, ...], FromText] = ("*",)
 
 
 class ReadySection(Section):

@@ -17,6 +17,14 @@ LAST_POLL = Metric(
     help="When a poller got its last answer from brokers.",
     labels=("cluster", "poller"),
 )
+PROGRESS_TURN = Metric(
+    name="rebalance_monitor_progress_turn_seconds",
+    kind="gauge",
+    unit="seconds",
+    help="From the beginning of the last turn through all groups whose offsets are asked for to the next one: above "
+    "polling.progress_every_ms where 20 requests a second, or 10,000 partitions in that time, are too few for them.",
+    labels=("cluster",),
+)
 GROUPS_UNSEEN = Metric(
     name="rebalance_monitor_groups_unseen",
     kind="gauge",

@@ -250,6 +250,11 @@ class ClusterNumbers:
             if answered_ms is not None:
                 self.families.gauge(polling_metrics.LAST_POLL, self.cluster, poller).set(answered_ms / 1000)
 
+    def progress_turn(self, seconds: float) -> None:
+        """A turn through all groups whose offsets are asked for took so long."""
+        with self._lock:
+            self.families.gauge(polling_metrics.PROGRESS_TURN, self.cluster).set(seconds)
+
     def groups_unseen(self, *, unseen: bool) -> None:
         """Whether brokers leave out groups that the monitor may not describe, when they are asked who rebalances."""
         with self._lock:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 from rebalance_monitor.streaming.config.sections import PollingSection
@@ -10,7 +11,7 @@ from .asking import KafkaTopics
 from .asking_progress import KafkaProgress
 from .asking_snapshots import KafkaSnapshots
 from .asking_states import KafkaGroupStates
-from .progress import ProgressPoller
+from .progress import ProgressPoller, TurnsPolled
 from .snapshots import SnapshotPoller
 from .states import StatePoller, Watched
 from .topics import TopicPoller
@@ -32,8 +33,12 @@ class Pollers:
                 poller.look()
 
 
+class Observer(Watched, TurnsPolled, Protocol):
+    """Who is told how all of them are doing."""
+
+
 @contextmanager
-def polled(section: ClusterSection, polling: PollingSection, observer: Watched) -> Iterator[Pollers]:
+def polled(section: ClusterSection, polling: PollingSection, observer: Observer) -> Iterator[Pollers]:
     """Pollers that run as long as the block, as the configuration wants them."""
     client = section.librdkafka()
     topics = TopicPoller(KafkaTopics(client), observer, polling.topics_every_ms / 1000) if polling.topics else None

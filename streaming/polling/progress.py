@@ -1,6 +1,10 @@
-"""Asks brokers how far some groups have come, every half minute: committed offsets, then end offsets.
+"""Asks brokers how far groups have come, every half minute: committed offsets, then end offsets.
 
-each time           the groups in turn, at most 50 of them and not many more than 10,000 partitions
+each sample         at most 50 groups, and not many more than 10,000 partitions: of each group what it has committed,
+                    then the ends of all these partitions at once: an end must not be older than a commit, nor much
+                    younger
+each turn           all groups, in as many samples as that takes; at most 20 requests a second, and 10,000 partitions
+                    in half a minute. Where that is too little, a turn takes longer, and its time is published
 a group is refused  it is left out, and the part is stated as failing
 brokers fail        what was answered is kept; pauses that grow to 30 s; nothing else happens
 """
@@ -20,9 +24,12 @@ from .poller import LOOK_EVERY_S, Polled, Poller
 
 PART = "progress"
 MOST_GROUPS = 50
-"""Groups that are asked for each time: two requests each."""
+"""Groups of one sample: two requests each."""
 MOST_PARTITIONS = 10_000
-MOST_KEPT = 8
+"""Partitions that are asked for in the time of one turn."""
+MOST_REQUESTS_S = 20.0
+"""Requests in a second, as the mean of a sample and the pause behind it."""
+MOST_KEPT = 48
 """Samples that are kept for the next batch."""
 
 Committed = dict[str, Mapping[NamedPartition, int]]
@@ -42,23 +49,34 @@ class AskedOffsets(Protocol):
         ...
 
 
+class TurnsPolled(Polled, Protocol):
+    """Who is told how the poller is doing."""
+
+    def progress_turn(self, seconds: float) -> None:
+        """A turn through all groups is over; so long after the one before, or after its own beginning."""
+        ...
+
+
 class ProgressPoller(Poller[ProgressSample]):
     """Asks the questions of `AskedOffsets`."""
 
     def __init__(
         self,
         offsets: AskedOffsets,
-        observer: Polled,
+        observer: TurnsPolled,
         every_s: float,
         now_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._offsets, self._observer, self._every_s = offsets, observer, every_s
+        self._offsets, self._turns, self._every_s = offsets, observer, every_s
         self._now_ms = now_ms
         self._watched: frozenset[str] = frozenset()
         self._changelogs: Changelogs = {}
         self._last: str | None = None
-        self._asked_s = -every_s
+        self._left: list[str] = []  # of this turn, the next one last
+        self._refused: list[str] = []
+        self._turn_s: float | None = None
+        self._due_s = 0.0
         super().__init__(PART, observer, MOST_KEPT, clock_s)
 
     def watch(self, groups: Collection[str], changelogs: Changelogs | None = None) -> None:
@@ -66,37 +84,51 @@ class ProgressPoller(Poller[ProgressSample]):
         self._watched, self._changelogs = frozenset(groups), changelogs or {}
 
     def step(self) -> float:
-        now_s = self._clock_s()
-        if now_s - self._asked_s < self._every_s:
+        now_s, watched = self._clock_s(), self._watched
+        if not watched or (self._turn_s is not None and now_s < self._due_s):
             return LOOK_EVERY_S
-        watched = self._watched
-        refused = self._round(watched) if watched else []
-        self._asked_s = now_s
-        if refused:
-            raise PartFailed(
-                f"brokers refuse the committed offsets of {listed(refused)}: the monitor needs "
-                "Describe on these groups",
-                again_in_s=self._every_s,
-            )
+        if not self._left:
+            self._left, self._refused = next_of(watched, self._last, len(watched))[::-1], []
+            self._turn_s = now_s
+        assert self._turn_s is not None
+        try:
+            pause_s = self._sample(watched)
+        except PartFailed:
+            self._left, self._turn_s = [], None  # another turn begins behind the group that failed
+            raise
+        self._due_s = now_s + pause_s
+        if not self._left:
+            self._due_s = max(self._due_s, self._turn_s + self._every_s)
+            self._turns.progress_turn(self._due_s - self._turn_s)
+            if self._refused:
+                raise PartFailed(
+                    f"brokers refuse the committed offsets of {listed(self._refused)}: the monitor needs "
+                    "Describe on these groups",
+                    again_in_s=self._every_s,
+                )
         return LOOK_EVERY_S
 
-    def _round(self, watched: frozenset[str]) -> list[str]:
-        """One sample of some groups; returns those that were refused. What was answered before a failure counts."""
+    def _sample(self, watched: frozenset[str]) -> float:
+        """One sample of the next groups; returns how long after its beginning the next one may begin. What was
+        answered before a failure counts."""
         asked_ms, requests, changelogs = self._now_ms(), 0, self._changelogs
         wanted: Changelogs = {}
         answered_ms: int | None = None
         committed: Committed = {}
         refused: list[str] = []
         failed: PartFailed | None = None
+        partitions = 0
         try:
-            for group in next_of(sorted(watched), self._last, MOST_GROUPS):
-                if sum(map(len, (*committed.values(), *wanted.values()))) >= MOST_PARTITIONS:
+            for _ in range(MOST_GROUPS):
+                if partitions >= MOST_PARTITIONS or not self._left:
                     break
+                group = self._left.pop()
                 self._last, requests = group, requests + COMMITTED_REQUESTS
                 try:
                     committed[group] = self._timed(partial(self._offsets.committed, group))
                     if group in changelogs:
                         wanted = {**wanted, group: changelogs[group]}
+                    partitions += len(committed[group]) + len(wanted.get(group, ()))
                 except GroupRefused:
                     refused.append(group)
                 except PartFailed as why:
@@ -115,10 +147,11 @@ class ProgressPoller(Poller[ProgressSample]):
                 with self._lock:
                     self._kept.append(sample)
         finally:
-            self._observer.polled(PART, requests, answered_ms)
+            self._refused += refused
+            self._told.polled(PART, requests, answered_ms)
         if failed is not None:
             raise failed
-        return refused
+        return max(requests / MOST_REQUESTS_S, partitions / MOST_PARTITIONS * self._every_s)
 
     def _ends(self, wanted: Collection[NamedPartition]) -> tuple[Mapping[NamedPartition, int], int]:
         if not wanted:

@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 import pyarrow as pa
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
+from rebalance_monitor.streaming.core.cluster.progress import NO_PROGRESS_KNOWN
 from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
@@ -151,13 +152,13 @@ class BatchFunction:
         batch = read_batch(table, self._cluster_id)
         polled = self._learning.polled(orders.tick(batch.tick))
         knowledge = self._knowledge(batch_id)
-        done = fold_bundle(self._store, orders, knowledge, batch, self._here, polled=polled)
+        done = fold_bundle(self._store, orders, _of_bundles(knowledge), batch, self._here, polled=polled)
         self._finish(orders, knowledge, [done], began_s)
 
     def spread(self, frame: Any, batch_id: int, tasks: Tasks) -> None:
         """A batch whose bundles are folded and committed by these tasks."""
         began_s, orders, knowledge = time.monotonic(), self._orders(batch_id), self._knowledge(batch_id)
-        told = tasks(frame, orders, knowledge)
+        told = tasks(frame, orders, _of_bundles(knowledge))
         done = [one for one in told if isinstance(one, FoldedBundle)]
         failed = [one for one in told if isinstance(one, Exception)]
         if failed:
@@ -229,16 +230,18 @@ class BatchFunction:
         return {self._own_key: stored}
 
     def _woken(self, folded: Iterable[str], knowledge: Knowledge, tick: Tick | None) -> list[str]:
-        """Groups without a record in this batch that brokers said something of, that a sample or a timer wakes, or that
-        were not done; of the latter as many as one batch takes. The others stay due."""
+        """Groups whose offsets brokers told, with or without a record. Groups without a record
+        in this batch that brokers said something else of, that a sample or a timer wakes, or that were not done; of the
+        latter as many as one batch takes. The others stay due."""
         named = set(folded)
         due = self._store.due(self._settings.name, AT_ONCE_MS if tick is None else tick.now_ms)
         waiting = (*self._learning.answered(knowledge), *(key.group for key in due))
         woken = (
-            *self._learning.concerned(knowledge, tick),
+            *self._learning.rebalancing(knowledge, tick),
             *self._turns.next([group for group in waiting if group not in named]),
         )
-        return [group for group in dict.fromkeys(woken) if group not in named]
+        measured = self._learning.measured(knowledge, tick)
+        return [*dict.fromkeys((*measured, *(group for group in woken if group not in named)))]
 
     def _report(
         self,
@@ -329,6 +332,12 @@ class BatchFunction:
         if control != self._control:
             self._control = control
             self._publish(control)
+
+
+def _of_bundles(knowledge: Knowledge) -> Knowledge:
+    """What is known where bundles are folded. Offsets of all groups are many and new every few seconds: groups are
+    looked at by them in the driver alone."""
+    return replace(knowledge, progress=NO_PROGRESS_KNOWN)
 
 
 def _complete(done: Iterable[FoldedBundle]) -> None:

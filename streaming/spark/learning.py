@@ -112,6 +112,7 @@ class Learning:
         self._samples, self._polls, self._cluster_id = samples, askers.states, cluster_id
         self._progress = askers.progress
         self._watching = Watching(store, cluster, askers.progress_groups) if askers.progress is not None else None
+        self._watched: tuple[int, frozenset[str], int | None] | None = None
         self._snapshots = askers.groups
         self._seen = SeenGroups() if askers.groups is None else _polled_before(store, cluster)
         if askers.groups is not None:
@@ -159,11 +160,6 @@ class Learning:
         self._seen_next = seen
         return rows
 
-    def concerned(self, knowledge: Knowledge, tick: Tick | None) -> list[str]:
-        """The groups of which brokers said something that no batch has used yet."""
-        told = self._rebalancing(knowledge, tick), self._measured(knowledge, tick)
-        return list(dict.fromkeys(group for groups in told for group in groups))
-
     def answered(self, knowledge: Knowledge) -> list[str]:
         """The groups whose records waited for a sample that has come; each until a batch has folded it."""
         asked_ms = knowledge.topics.asked_ms
@@ -171,13 +167,13 @@ class Learning:
             return []
         return [group for group, from_ms in self._from_ms.items() if from_ms <= asked_ms]
 
-    def _rebalancing(self, knowledge: Knowledge, tick: Tick | None) -> Collection[str]:
+    def rebalancing(self, knowledge: Knowledge, tick: Tick | None) -> Collection[str]:
         """The groups that were seen to rebalance by a poll that no batch has used yet."""
         if tick is None or tick.historic or knowledge.groups is self._committed.groups:
             return ()
         return knowledge.groups.rebalancing
 
-    def _measured(self, knowledge: Knowledge, tick: Tick | None) -> Collection[str]:
+    def measured(self, knowledge: Knowledge, tick: Tick | None) -> Collection[str]:
         """The groups whose offsets were told by a sample that no batch has used yet."""
         if tick is None or tick.historic:
             return ()
@@ -188,10 +184,13 @@ class Learning:
         """Groups with topics of their own: brokers do not list them as consumer groups, and they commit no offsets."""
         if self._polls is not None:
             self._polls.name(groups)
-        if self._progress is not None and self._watching is not None:
-            watched = self._watching.groups() - frozenset(groups)
-            topics = self._committed.topics.present()
-            self._progress.watch(watched, changelogs_of(watched, topics, self._watching.present))
+        if self._progress is None or self._watching is None:
+            return
+        topics, own = self._committed.topics, frozenset(groups)
+        known = (self._watching.revision, own, topics.answered_ms)
+        if known != self._watched:  # looks at every topic, so not in every batch
+            self._watched, watched = known, self._watching.groups() - own
+            self._progress.watch(watched, changelogs_of(watched, topics.present(), self._watching.present))
 
     def stored(self, knowledge: Knowledge) -> StoredTopics | None:
         """What a batch with this knowledge commits of it."""

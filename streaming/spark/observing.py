@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from rebalance_monitor.streaming.polling.states import Watched
+from rebalance_monitor.streaming.polling.pollers import Observer as PollsObserved
 from .batch import BatchReport
 from .channel import ReaderStatus
 
@@ -27,7 +27,7 @@ class Observer(Protocol):
         """Another job, whose name this is, judges the cluster while this one waits; None: this one does."""
         ...
 
-    def of(self, cluster: str) -> Watched:
+    def of(self, cluster: str) -> PollsObserved:
         """Who wants to know how the parts of the job do that serve this cluster alone."""
         ...
 

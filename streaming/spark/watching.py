@@ -10,13 +10,15 @@ DEAD = "Dead"
 
 
 class Watching:
-    """As the store has it at the start of the job, and as batches change it. `present`: all groups that are there."""
+    """As the store has it at the start of the job, and as batches change it. `present`: all groups that are there;
+    `revision` grows with every change."""
 
     def __init__(self, store: Store, cluster: str, patterns: tuple[str, ...]) -> None:
         self._patterns = patterns
         self.present = set(store.present_groups(cluster))
         self._named = {group for group in self.present if self._fits(group)}
         self._open: dict[str, set[str]] = {}
+        self.revision = 0
         for group, incident_id in store.troubled_groups(cluster):
             self._open.setdefault(group, set()).add(incident_id)
 
@@ -33,6 +35,9 @@ class Watching:
                 self._incident(result)
 
     def _stands(self, standing: Standing) -> None:
+        if (standing.state != DEAD) == (standing.group in self.present):
+            return
+        self.revision += 1
         if standing.state == DEAD:
             self.present.discard(standing.group)
             self._named.discard(standing.group)
@@ -42,6 +47,7 @@ class Watching:
             self._named.add(standing.group)
 
     def _incident(self, incident: Incident) -> None:
+        self.revision += 1
         if incident.resolved_at_ms is None:
             self._open.setdefault(incident.group, set()).add(incident.incident_id)
             return

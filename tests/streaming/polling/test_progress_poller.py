@@ -13,7 +13,13 @@ from rebalance_monitor.streaming.polling.asking_progress import (
     NamedPartition,
 )
 from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
-from rebalance_monitor.streaming.polling.progress import MOST_GROUPS, MOST_PARTITIONS, PART, ProgressPoller
+from rebalance_monitor.streaming.polling.progress import (
+    MOST_GROUPS,
+    MOST_PARTITIONS,
+    MOST_REQUESTS_S,
+    PART,
+    ProgressPoller,
+)
 from rebalance_monitor.streaming.supervision import PartFailed
 
 EVERY_S = 30.0
@@ -35,6 +41,7 @@ class Asked:
         self.requests = 0
         self.answered: list[int | None] = []
         self.problems: list[str | None] = []
+        self.turns: list[float] = []
         self.poller = ProgressPoller(
             self, self, EVERY_S, now_ms=lambda: round(self.now_s * 1000), clock_s=lambda: self.now_s
         )
@@ -57,6 +64,9 @@ class Asked:
         assert poller == PART
         self.requests += requests
         self.answered.append(answered_ms)
+
+    def progress_turn(self, seconds: float) -> None:
+        self.turns.append(seconds)
 
     def passes(self, seconds: float) -> None:
         """Steps as the thread makes them, for so long."""
@@ -117,6 +127,40 @@ def test_many_groups_have_their_turn_a_bounded_number_each_time() -> None:
     asked.passes(3 * EVERY_S)
     assert set(asked.groups) == set(names)
     assert len(asked.poller.since(None)[0].watched) == len(names)
+
+
+def test_300_groups_and_10000_partitions_take_20_requests_a_second_and_half_a_minute() -> None:
+    """With two requests a group, and some for the ends of each sample, a turn is a little longer than half a minute."""
+    names = [f"g{number:03}" for number in range(300)]
+    asked = Asked(*names)
+    asked.committed_of = lambda group: {(group, number): number for number in range(33)}
+    began_s = asked.now_s
+    asked.passes(10 * EVERY_S)
+    took_s = asked.now_s - began_s
+    assert asked.requests <= MOST_REQUESTS_S * (took_s + 6)
+    assert len(asked.groups) >= 9 * len(names), "each about every half minute"
+    assert len(set(asked.groups)) == len(names)
+    assert sum(asked.asked_ends) / took_s <= 1.1 * MOST_PARTITIONS / EVERY_S
+    assert asked.turns
+    assert all(EVERY_S <= one <= 1.1 * EVERY_S for one in asked.turns)
+
+
+def test_a_turn_that_the_bounds_cut_takes_longer_and_says_so() -> None:
+    asked = Asked(*(f"g{number:04}" for number in range(1_000)))
+    asked.passes(8 * EVERY_S)
+    assert len(set(asked.groups)) == 1_000
+    assert asked.turns[0] == pytest.approx(1_000 * COMMITTED_REQUESTS / MOST_REQUESTS_S, rel=0.1)
+    wide = Asked("a", "b", "c", "d")
+    wide.committed_of = lambda group: {(group, number): 1 for number in range(MOST_PARTITIONS)}
+    wide.passes(5 * EVERY_S)
+    assert wide.turns[0] == pytest.approx(4 * EVERY_S, rel=0.1)
+
+
+def test_partitions_that_groups_share_are_asked_for_once_with_each_sample() -> None:
+    asked = Asked(*(f"g{number}" for number in range(10)))
+    asked.committed_of = lambda _: {("shared", number): 1 for number in range(7)}
+    asked.poller.step()
+    assert asked.asked_ends == [7]
 
 
 def test_large_groups_are_spread_over_more_samples() -> None:
