@@ -32,6 +32,9 @@ def limits(settings: Settings) -> SeriesLimits:
         ignored_groups=section.ignored_groups,
         max_groups=section.max_groups,
         max_tasks=section.max_tasks,
+        lag=section.lag,
+        lag_groups=section.lag_groups,
+        max_lags=section.max_lags,
         worker=section.worker,
         team=teams(settings.core_clusters()),
     )

@@ -1,7 +1,7 @@
 """How many series /metrics may have, and how clusters and workers are called there."""
 
 import re
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -41,12 +41,16 @@ class RewriteSection(Section):
 
 
 class MetricsSection(Section):
-    """Incidents always have their series, whatever these limits say."""
+    """Incidents always have their series, whatever these limits say. `lag`: for what lag has series; for topics and
+    partitions of groups that fit `lag_groups`, `max_lags` of them at most."""
 
     cluster_label: Annotated[str, AfterValidator(_label)] = CLUSTER
     ignored_groups: Annotated[tuple[Pattern, ...], FromText] = THROW_AWAY
     max_groups: Annotated[int, Field(ge=1)] = 2_000
     max_tasks: Annotated[int, Field(ge=0)] = 1_000
+    lag: Literal["off", "group", "topic", "partition"] = "group"
+    lag_groups: Annotated[tuple[Pattern, ...], FromText] = ("*",)
+    max_lags: Annotated[int, Field(ge=0)] = 10_000
     worker_rewrite: Annotated[tuple[Annotated[RewriteSection, FromText], ...], FromText] = ()
 
     def worker(self, name: str) -> str:

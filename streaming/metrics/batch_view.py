@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from rebalance_monitor.streaming.core.model.published import as_object
-from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, GroupProgress, Part, Result
+from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Part, Result
 from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks
 from rebalance_monitor.streaming.store.loads import Load, loads_of
 from rebalance_monitor.streaming.store.stored import LastGeneration
 
-_NOT_SHOWN = (Generation, Aftermath, Part, GroupProgress)
+_NOT_SHOWN = (Generation, Aftermath, Part)
 """Generations are shown by their numbers; of the others there is a page, and too many for a series each."""
 
 

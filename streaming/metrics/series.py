@@ -6,7 +6,15 @@ from dataclasses import replace
 
 from rebalance_monitor.streaming.core import connect_metrics, metrics
 from rebalance_monitor.streaming.core.incidents.notifying import NotifiedIncident, notifications
-from rebalance_monitor.streaming.core.model.results import Incident, JobState, Result, Standing, UndecodableRecord
+from rebalance_monitor.streaming.core.model.results import (
+    GroupProgress,
+    Incident,
+    JobState,
+    RebalanceCost,
+    Result,
+    Standing,
+    UndecodableRecord,
+)
 from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.text import name
@@ -15,6 +23,7 @@ from .families import Families, GroupLabels
 from .group_series import Groups
 from .incident_series import Incidents
 from .known_group import key_of
+from .lag_series import LagSeries
 from .limits import SeriesLimits
 from .named_series import Subjects, TaskSeries
 from .unseen_ends import UnseenEnds
@@ -45,6 +54,7 @@ class Series:
         self.groups = Groups(families, limits, clock_s)
         self._incidents = Incidents(families, self.groups, path, clock_s, limits, windows)
         self._tasks = TaskSeries(families, self.groups, limits)
+        self._lags = LagSeries(families, self.groups, limits)
         self._subjects = Subjects(families, limits)
         self._unseen_ends = UnseenEnds()
         self._known: dict[GroupLabels, dict[str, NotifiedIncident]] = {}
@@ -69,6 +79,10 @@ class Series:
                     self.groups.stands(result)
                 case JobState():
                     self.groups.job(result)
+                case GroupProgress():
+                    self._lags.progress(result)
+                case RebalanceCost():
+                    self._lags.cost(result)
                 case UndecodableRecord():
                     undecodable[result.cluster, result.source] = result
                 case _:
@@ -138,6 +152,7 @@ class Series:
         self._incidents.sweep(now_ms)
         self.groups.sweep()
         self._tasks.sweep()
+        self._lags.sweep()
         self._subjects.sweep()
 
     def others(self, groups: Iterable[tuple[str, str, str]]) -> None:

@@ -15,12 +15,18 @@ from rebalance_monitor.streaming.core.model.results import (
     Evidence,
     Generation,
     Grade,
+    GroupProgress,
+    HeldUp,
     Incident,
+    MemberLag,
     MemberResult,
     Part,
+    PartitionLag,
+    RebalanceCost,
     Severity,
     Source,
     Subject,
+    TopicLag,
     UndecodableRecord,
     Verdict,
 )
@@ -106,6 +112,32 @@ def part(incident: Incident, **more: Any) -> Part:
                      "resolved_at_ms", "message", "evidence")
     }  # fmt: skip
     return Part(**{**given, **more})
+
+
+def lag(group: str = "g", **more: Any) -> GroupProgress:
+    """What brokers said of a group with two partitions of one topic, one of which is behind."""
+    behind = PartitionLag(partition="orders-0", committed=60, end=100, lag=40, lag_ms=8_000, member="m1")
+    given: dict[str, Any] = {
+        "cluster": "c", "generation": 3, "asked_ms": 1_700_000_000_000, "answered_ms": 1_700_000_000_200,
+        "members": (
+            MemberLag(member="m1", partitions=2, advancing=1, caught_up=1, standing=0, unknown=0, lag=40),
+        ),
+        "without_members": False, "lag": 40, "lag_ms": 8_000, "trend": "steady", "first_ms": 1_699_999_000_000,
+        "changed_ms": 1_700_000_000_200,
+        "topics": (TopicLag(topic="orders", partitions=2, unknown=0, lag=40, lag_ms=8_000),),
+        "partitions": (behind, replace(behind, partition="orders-1", committed=90, end=90, lag=0, lag_ms=0)),
+        **more,
+    }  # fmt: skip
+    return GroupProgress(group=group, **given)
+
+
+def cost(group: str = "g", **more: Any) -> RebalanceCost:
+    """A rebalance that held up 4,000 records, until the group had caught up after a minute."""
+    given: dict[str, Any] = {
+        "generation": 3, "rebalances": 1, "since_ms": 1_700_000_000_000, "before": 40, "records": 4_000,
+        "caught_up_ms": 1_700_000_060_000, "final": True, **more,
+    }  # fmt: skip
+    return RebalanceCost(cluster="c", group=group, source=Source(TOPIC, 0, 5), held_up=HeldUp(**given))
 
 
 def undecodable(offset: int, reason: str = "trailing bytes") -> UndecodableRecord:

@@ -28,12 +28,12 @@ from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRec
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner, teams
 from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.metrics.batch_view import view_of
-from rebalance_monitor.streaming.metrics.limits import SeriesLimits
+from rebalance_monitor.streaming.metrics.limits import BY_PARTITION, SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.history import Health
 from rebalance_monitor.streaming.store.maintenance import Windows
-from tests.streaming.builders import generation, incident, undecodable
+from tests.streaming.builders import cost, generation, incident, lag, undecodable
 from tests.streaming.store import test_capture as capture
 
 PAGE = Path(__file__).parents[3] / "docs" / "metrics.md"
@@ -99,7 +99,7 @@ def _exporter() -> Exporter:
         page="http://127.0.0.1:9471",
         clock_s=lambda: now_ms / 1000,
         now_s=lambda: now_ms / 1000,
-        limits=SeriesLimits(ignored_groups=("console-consumer-*",), team=teams({"c": OWNED})),
+        limits=SeriesLimits(ignored_groups=("console-consumer-*",), team=teams({"c": OWNED}), lag=BY_PARTITION),
         windows=Windows([window]),
     )
     results = list(_folded(records))
@@ -159,6 +159,8 @@ def _planted() -> Iterator[Result]:
         expected=None, judged=True, state=None, running=None, running_generation=None, running_at_ms=None,
         since_ms=1_000, agreement="unassigned",
     )  # fmt: skip
+    yield lag("orders-totals")
+    yield cost("orders-totals")
     yield replace(generation(8, group="orders-totals", protocol_type="consumer"), detail=_streams())
     yield incident(group="connect-sinks", team="pipelines")
     yield incident(group="orders-sinks", incident_id="i2", team="orders", alert=AlertSeverity.WARNING)

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.metrics.group_series import GONE_FOR_S
 from rebalance_monitor.streaming.metrics.incident_series import ZERO_FOR_S
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits
 from rebalance_monitor.streaming.metrics.series import Series
-from tests.streaming.builders import generation, incident
+from tests.streaming.builders import cost, generation, incident, lag
 
 GROUPS, CONNECT, WORKERS, DAYS, ONE_OFF = 2_000, 200, 5, 30, 10_000
 DAY_S = 86_400.0
@@ -26,10 +26,12 @@ class World:
     """A month on an injected clock."""
 
     def __init__(self, max_groups: int = GROUPS, **more: object) -> None:
+        self.polled = False
         disable_created_metrics()  # type: ignore[no-untyped-call]
         section = MetricsSection(max_groups=max_groups, **more)  # type: ignore[arg-type]
         limits = SeriesLimits(
             ignored_groups=section.ignored_groups, max_groups=max_groups, max_tasks=10, worker=section.worker,
+            lag=section.lag, lag_groups=section.lag_groups, max_lags=section.max_lags,
             team=lambda _, group: group.partition("-")[0],
         )  # fmt: skip
         self.now_s, self.families, self._offsets = 0.0, Families(), count()
@@ -54,6 +56,7 @@ class World:
                     at_ms=int(self.now_s * 1000),
                 ),
                 self.standing(group, "Stable"),
+                *([lag(group), cost(group)] if self.polled and not workers else []),
             ]
         )
 
@@ -86,6 +89,7 @@ def one_off(number: int) -> str:
 
 def test_a_month_of_deploys_and_one_off_groups(capsys: pytest.CaptureFixture[str]) -> None:
     world = World()
+    world.polled = True
     connect = [f"connect-{n}" for n in range(CONNECT)]
     for n in range(GROUPS - CONNECT):
         world.rebalance(f"app-{n}")
@@ -108,8 +112,8 @@ def test_a_month_of_deploys_and_one_off_groups(capsys: pytest.CaptureFixture[str
     with capsys.disabled():
         print(f"\n{GROUPS} groups, {DAYS} deploys, {ONE_OFF} one-off groups: {counts[-1]} series, {max(peaks)} at most")
     # A group: team, generation, members, time, three states, two counters (by grade and by cause); of Connect also
-    # delay, unassigned, two spreads, its workers.
-    wanted = (GROUPS - CONNECT) * 9 + CONNECT * (13 + 2 * WORKERS)
+    # delay, unassigned, two spreads, its workers; of others lag (seven) and what rebalances held up (four).
+    wanted = (GROUPS - CONNECT) * (9 + 11) + CONNECT * (13 + 2 * WORKERS)
     assert counts[-1] == counts[0]
     assert wanted <= counts[-1] <= wanted + 100
     assert max(peaks) <= wanted + CONNECT * 2 * WORKERS + 100
