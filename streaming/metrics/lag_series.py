@@ -15,7 +15,7 @@ from .known_group import key_of
 from .limits import BY_PARTITION, BY_TOPIC, NO_LAG, SeriesLimits
 
 Value = float | None
-Place = tuple[Metric, Labels]
+SeriesPlace = tuple[Metric, Labels]
 TRENDS = {"falling_behind": 1, "steady": 0, "catching_up": -1}
 
 
@@ -25,7 +25,7 @@ class LagSeries:
     def __init__(self, families: Families, groups: Groups, limits: SeriesLimits) -> None:
         self._families, self._groups, self._limits = families, groups, limits
         self._last: dict[GroupLabels, GroupProgress] = {}
-        self._shown: dict[GroupLabels, tuple[int, set[Place]]] = {}
+        self._shown: dict[GroupLabels, tuple[int, set[SeriesPlace]]] = {}
         self._places: dict[GroupLabels, int] = {}
         self._taken = 0
         self._clusters: set[str] = set()
@@ -83,7 +83,7 @@ class LagSeries:
     def _give_up(self, key: GroupLabels) -> None:
         self._taken -= self._places.pop(key, 0)
 
-    def _show(self, key: GroupLabels, told: GroupProgress, before: set[Place]) -> None:
+    def _show(self, key: GroupLabels, told: GroupProgress, before: set[SeriesPlace]) -> None:
         values = dict(_of_group(key, told))
         if key in self._places:
             values.update((place, value) for topic in told.topics for place, value in _of_topic(key, topic))
@@ -104,7 +104,7 @@ def outcome_of(held: HeldUp) -> str:
     return "not_caught_up" if held.caught_up_ms is None else "caught_up"
 
 
-def _of_group(key: GroupLabels, told: GroupProgress) -> Iterator[tuple[Place, Value]]:
+def _of_group(key: GroupLabels, told: GroupProgress) -> Iterator[tuple[SeriesPlace, Value]]:
     values: Mapping[Metric, Value] = {
         lags.LAG_RECORDS: told.lag,
         lags.LAG_SECONDS: _seconds(told.lag_ms),
@@ -117,13 +117,13 @@ def _of_group(key: GroupLabels, told: GroupProgress) -> Iterator[tuple[Place, Va
     yield from (((metric, key), value) for metric, value in values.items())
 
 
-def _of_topic(key: GroupLabels, one: TopicLag) -> Iterator[tuple[Place, Value]]:
+def _of_topic(key: GroupLabels, one: TopicLag) -> Iterator[tuple[SeriesPlace, Value]]:
     labels = (*key, one.topic)
     yield (lags.TOPIC_LAG_RECORDS, labels), one.lag if one.unknown < one.partitions else None
     yield (lags.TOPIC_LAG_SECONDS, labels), _seconds(one.lag_ms)
 
 
-def _of_partition(key: GroupLabels, one: PartitionLag) -> Iterator[tuple[Place, Value]]:
+def _of_partition(key: GroupLabels, one: PartitionLag) -> Iterator[tuple[SeriesPlace, Value]]:
     topic, _, number = one.partition.rpartition("-")
     labels = (*key, topic, number)
     yield (lags.PARTITION_LAG_RECORDS, labels), one.lag

@@ -33,12 +33,12 @@ class Pollers:
                 poller.look()
 
 
-class Observer(Watched, TurnsPolled, Protocol):
+class PollsObserved(Watched, TurnsPolled, Protocol):
     """Who is told how all of them are doing."""
 
 
 @contextmanager
-def polled(section: ClusterSection, polling: PollingSection, observer: Observer) -> Iterator[Pollers]:
+def polled(section: ClusterSection, polling: PollingSection, observer: PollsObserved) -> Iterator[Pollers]:
     """Pollers that run as long as the block, as the configuration wants them."""
     client = section.librdkafka()
     topics = TopicPoller(KafkaTopics(client), observer, polling.topics_every_ms / 1000) if polling.topics else None

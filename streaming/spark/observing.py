@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from rebalance_monitor.streaming.polling.pollers import Observer as PollsObserved
+from rebalance_monitor.streaming.polling.pollers import PollsObserved
 from .batch import BatchReport
 from .channel import ReaderStatus
 

@@ -10,7 +10,8 @@ from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from .known import Published
 from .steps import steps
-from .story import GenerationRow, Story, duration, story
+from .durations import duration
+from .story import GenerationRow, Story, story
 
 _RULES = {rule.code: rule for rule in RULES}
 FOLLOWERS = 5

@@ -11,7 +11,8 @@ from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from .holdings import held
 from .known import GroupFacts, Published, names_of, transfers
-from .story import duration, words
+from .durations import duration
+from .story import words
 
 MOST_NAMES = 6
 MOST_CAUSES = 3

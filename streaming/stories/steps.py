@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from .holdings import held, share_names
 from .known import Published, names_of, transfers
-from .story import duration
+from .durations import duration
 
 MOST_NAMES = 8
 MOST_MEMBERS = 6

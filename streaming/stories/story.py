@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.streams.words import summary
+from .durations import duration
 from .holdings import held
+from .lag_text import held_up_text
 
 Object = dict[str, Any]
 MOST_NAMES = 12
@@ -71,6 +73,7 @@ class Story:
     judged_by: str = ""
     target: str = ""
     sampled: str = ""
+    held_up: str = ""
 
 
 def story(row: GenerationRow) -> Story:
@@ -112,6 +115,7 @@ def story(row: GenerationRow) -> Story:
         judged_by=row.judged_by,
         target=_target(document.get("epoch")),
         sampled=_sampled(document.get("sampled")),
+        held_up=held_up_text(document.get("held_up")),
     )
 
 
@@ -135,17 +139,6 @@ def _target(epoch: Object | None) -> str:
         return f"epoch {epoch['overtaken_by']} came before every member held its target"
     late = [one["member_id"] for one in epoch["progress"] if one["state"] != "STABLE"]
     return f"not every member holds its target yet: {listed(late, 4)}" if late else "not every member was asked yet"
-
-
-def duration(ms: int) -> str:
-    """A span as people say it."""
-    seconds = ms / 1000
-    if seconds < 1:
-        return f"{ms} ms"
-    if seconds < 90:
-        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
-    minutes = seconds / 60
-    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
 
 
 def words(kind: str) -> str:

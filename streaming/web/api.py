@@ -82,7 +82,9 @@ class PageSource:
 
     def attention(self, incidents: Iterable[IncidentRow]) -> Attention:
         """What decides now whether people hear of incidents. `incidents`: the open ones of the groups in question."""
-        return Attention(self.all_windows(), self.clock_ms(), storms(incidents), self.lasts_ms)
+        rows = [*incidents]
+        progress = self.reader.progress_of({row.key for row in rows if not row.over}) if rows else {}
+        return Attention(self.all_windows(), self.clock_ms(), storms(rows), self.lasts_ms, progress)
 
 
 def groups(source: PageSource, scope: Scope, values: Values) -> Object:

@@ -1,12 +1,13 @@
 """Whether people are notified of an incident, and if not, why and until when. Pure: no clock."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, muting
 from rebalance_monitor.streaming.core.runbooks import next_step
+from .incident_lag import incident_lag
 from .rows import GroupName, IncidentRow
 
 Object = dict[str, Any]
@@ -25,12 +26,13 @@ def by_the_catalogue(cluster: str, group: str, code: str) -> int:
 @dataclass(frozen=True, slots=True)
 class ShownIncident:
     """An incident with whether people are notified of it: notified, muted, suppressed or over; `why` they are not, and
-    until when that is so (ms; None: it does not end by itself, or nobody knows when)."""
+    until when that is so (ms; None: it does not end by itself, or nobody knows when). `lag`: what it leaves unread."""
 
     row: IncidentRow
     attention: str
     why: str = ""
     until_ms: int | None = None
+    lag: Object | None = None
 
     @property
     def document(self) -> Object:
@@ -44,15 +46,22 @@ class ShownIncident:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """What decides at `now_ms` whether people hear of an incident. `storms`: groups with a notified rebalance storm."""
+    """What decides at `now_ms` whether people hear of an incident. `storms`: groups with a notified rebalance storm.
+    `progress`: of groups whose offsets are polled."""
 
     windows: Sequence[Maintenance]
     now_ms: int
     storms: Collection[GroupName] = ()
     lasts_ms: LastsMs = by_the_catalogue
+    progress: Mapping[GroupName, Object] = field(default_factory=dict)
 
     def of(self, row: IncidentRow) -> ShownIncident:
         """Whether people hear of this incident now."""
+        shown = self._shown(row)
+        known = self.progress.get(row.key)
+        return shown if known is None or row.over else replace(shown, lag=incident_lag(row.document, known))
+
+    def _shown(self, row: IncidentRow) -> ShownIncident:
         document = row.document
         if row.over:
             return ShownIncident(row, "over")
@@ -89,6 +98,7 @@ def incident_object(shown: ShownIncident) -> Object:
         "attention": shown.attention,
         "why": shown.why,
         "until_ms": shown.until_ms,
+        "lag": shown.lag,
         "historic": shown.row.historic,
         "judged_by": shown.row.judged_by,
     }

@@ -113,6 +113,18 @@ def group_object(state: GroupState) -> Object:
         "grade": row.grade,
         "at_ms": row.at_ms,
         "incidents": len(state.incidents),
+        "lag": None if row.sampled_ms is None else lag_object(row),
+    }
+
+
+def lag_object(row: GroupRow) -> Object:
+    """The lag of a group whose offsets were polled."""
+    return {
+        "records": row.lag,
+        "lag_ms": row.lag_ms,
+        "at_least": row.at_least,
+        "trend": row.trend,
+        "answered_ms": row.sampled_ms,
     }
 
 

@@ -4,6 +4,7 @@ import json
 from functools import cache
 from typing import Any
 
+from rebalance_monitor.streaming.core.model.lags import TRENDS
 from rebalance_monitor.streaming.core.model.printed import PRINTED
 from rebalance_monitor.streaming.core.model.published import DEFS, schemas
 from rebalance_monitor.streaming.core.model.results import Grade
@@ -59,6 +60,24 @@ _GROUP = {
     "grade": {"enum": [*(grade.value for grade in Grade), None]},
     "at_ms": _MOMENT,
     "incidents": {**_COUNT, "description": "Open ones."},
+    "lag": {
+        "oneOf": [
+            _object(
+                {
+                    "records": {"type": ["integer", "null"], "description": "Null: not known."},
+                    "lag_ms": {
+                        "type": ["integer", "null"],
+                        "description": "How long ago the first record not read yet was written; null: not known.",
+                    },
+                    "at_least": {"type": "boolean", "description": "lag_ms is a lower bound."},
+                    "trend": {"enum": [*TRENDS, None], "description": "Null: not known."},
+                    "answered_ms": {"type": "integer", "description": "When brokers answered."},
+                }
+            ),
+            {"type": "null"},
+        ],
+        "description": "By the last sample of its offsets; null where brokers were never asked.",
+    },
 }
 _OWN: dict[str, Schema] = {
     "group": _object(_GROUP),
@@ -83,6 +102,28 @@ _OWN: dict[str, Schema] = {
             },
             "why": {"type": "string", "description": "Why it is muted or suppressed; else empty."},
             "until_ms": {**_MOMENT, "description": "Until when it is muted or suppressed; null: nobody knows."},
+            "lag": {
+                "oneOf": [
+                    _object(
+                        {
+                            "of": {
+                                "enum": ["partitions", "members", "group"],
+                                "description": "partitions: those that it names; members: what those hold that it "
+                                "names; group: the whole group, as it names neither.",
+                            },
+                            "records": {"type": ["integer", "null"], "description": "Null: not known."},
+                            "lag_ms": {
+                                "type": ["integer", "null"],
+                                "description": "The largest, as of the group; null: not known.",
+                            },
+                            "at_least": {"type": "boolean", "description": "lag_ms is a lower bound."},
+                            "answered_ms": {"type": "integer", "description": "When brokers answered."},
+                        }
+                    ),
+                    {"type": "null"},
+                ],
+                "description": "What it leaves unread, by the last sample; null where that is not known or it is over.",
+            },
             "historic": {"type": "boolean", "description": "Found in records from before the monitor's start."},
             "judged_by": {"type": "string", "description": "Version of the monitor."},
         }

@@ -33,6 +33,7 @@ from .api import NotFound, PageSource, health
 from .attention import incident_object
 from .contract import MOST, PREFIX
 from .fleet import NOBODY, STATES
+from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
 from .matrix import MARKS, NOTHING, matrix
 from .parameters import cursor, place
 from .scope import Scope
@@ -144,6 +145,8 @@ def _environment() -> Environment:
         "link_runbook": _runbook_address,
         "static": _static,
         "count": counted,
+        "lag_text": lag_text,
+        "held_up_text": held_up_text,
         "nobody": NOBODY,
         "meanings": {"State": STATES, "Last verdict": GRADES},
         "rules": {rule.code: rule for rule in RULES},

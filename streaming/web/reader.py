@@ -25,13 +25,15 @@ select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(
         select count(*)::int from rebalance_monitor.connectors_and_tasks j
         where j.cluster = s.cluster and j."group" = s."group" and j.agreement <> 'gone'
     ) else coalesce(g.unassigned_count, 0) end,
-    g.delay_ms, g.grade, g.at_ms, concat_ws(' ', g.version, t.state), coalesce(t.state, '')
+    g.delay_ms, g.grade, g.at_ms, concat_ws(' ', g.version, t.state), coalesce(t.state, ''),
+    p.lag, p.lag_ms, coalesce(p.at_least, false), p.trend, p.answered_ms
 from rebalance_monitor.states s left join lateral (
     select *, xmin::text as version from rebalance_monitor.stored_generations g
     where g.cluster = s.cluster and g."group" = s."group"
     order by g.incarnation desc, g."offset" desc limit 1
 ) g on true
 left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
+left join rebalance_monitor.group_progress p on p.cluster = s.cluster and p."group" = s."group"
 where (g.generation is not null or exists (
     select from rebalance_monitor.incidents i
     where i.cluster = s.cluster and i."group" = s."group" and (i.resolved_at_ms is null or i.firing)
@@ -203,6 +205,13 @@ class Reader:
             'select document from rebalance_monitor.group_progress where cluster = %s and "group" = %s', key
         )
         return rows[0][0] if rows else None
+
+    def progress_of(self, groups: Collection[GroupName]) -> dict[GroupName, Document]:
+        """The same of each of these groups that brokers were asked for."""
+        rows = self._rows(
+            f'select cluster, "group", document from rebalance_monitor.group_progress where {_ONLY}', _columns(groups)
+        )
+        return {(cluster, group): document for cluster, group, document in rows}
 
     def task_versions(self) -> dict[GroupName, str]:
         """For each group a text that changes with every write of one of its connectors and tasks."""

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PRODUCT = ("schemas", "assignors", "streaming", "dashboards")
 PACKAGES = (*PRODUCT, "lab", "tests")
 MAX_LINES = 400
-WITHOUT_BYTES = ("connect_metrics", "metric", "metrics", "polling_metrics", "ports", "streams_metrics")
+WITHOUT_BYTES = ("connect_metrics", "lag_metrics", "metric", "metrics", "polling_metrics", "ports", "streams_metrics")
 """Rooms that no contract lets import schemas."""
 HEAVY = ("pyspark", "pandas", "pyarrow", "psycopg", "confluent_kafka", "numpy", "great_expectations")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from rebalance_monitor.streaming.polling.asking_progress import KafkaProgress
 from tests.integration.watched import Watched
@@ -89,11 +89,49 @@ def incident(watched: Watched) -> dict[str, Any] | None:
 
 def members(watched: Watched) -> dict[str, dict[str, Any]]:
     """How far each has come, as it is shown now."""
+    return {one["member"]: one for one in group(watched)["members"]}
+
+
+def group(watched: Watched) -> dict[str, Any]:
+    """How far the group has come, as it is shown now."""
     with psycopg.connect(watched.postgres.dsn) as database:
         rows = database.execute(
             'select document from rebalance_monitor.group_progress where "group" = %s', (GROUP,)
         ).fetchall()
-    return {one["member"]: one for one in rows[0][0]["members"]}
+    return dict(rows[0][0])
+
+
+def published(watched: Watched) -> dict[str, tuple[int, int]]:
+    return {one["partition"]: (one["committed"], one["end"]) for one in group(watched)["partitions"]}
+
+
+def kafkas(watched: Watched) -> dict[str, tuple[int, int]]:
+    """Committed offsets and end offsets as Kafka's own tool asks for them: the high watermarks."""
+    admin = AdminClient({"bootstrap.servers": watched.broker.address, "log_level": 0})
+    told = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(GROUP)])[GROUP].result(PATIENCE_S)
+    committed = {one.partition: one.offset for one in told.topic_partitions}
+    asked = admin.list_offsets({TopicPartition(TOPIC, number): OffsetSpec.latest() for number in committed})
+    ends = {place.partition: answer.result(PATIENCE_S).offset for place, answer in asked.items()}
+    return {f"{TOPIC}-{number}": (offset, ends[number]) for number, offset in committed.items()}
+
+
+def written_ms(watched: Watched, name: str) -> int:
+    """When the first record was written that the group has not read yet of this partition."""
+    partition = name.removeprefix("partition ")
+    number = int(partition.rpartition("-")[2])
+    reader = Consumer(
+        {
+            "bootstrap.servers": watched.broker.address,
+            "group.id": "looks-at-one-record",
+            "enable.auto.commit": False,
+            "log_level": 0,
+        }
+    )
+    reader.assign([TopicPartition(TOPIC, number, kafkas(watched)[partition][0])])
+    message = reader.poll(PATIENCE_S)
+    reader.close()
+    assert message is not None
+    return int(message.timestamp()[1])
 
 
 def test_a_consumer_that_stops_is_found_and_explained(watched: Watched) -> None:
@@ -128,6 +166,18 @@ def test_a_consumer_that_stops_is_found_and_explained(watched: Watched) -> None:
         lags = members(watched)
         assert lags[slow.memberid()]["standing"] == PARTITIONS // 2
         assert lags[slow.memberid()]["lag"] > lags[working.consumers["quick"].memberid()]["lag"]
+
+        # While nobody writes or reads, what is published equals what Kafka's admin client says.
+        working.read(for_s=PATIENT_MS / 1000)
+        watched.lab.wait_for("the lag that Kafka says", lambda: published(watched) == kafkas(watched), job, PATIENCE_S)
+        assert group(watched)["lag"] == sum(end - committed for committed, end in kafkas(watched).values())
+        truth = {name: written_ms(watched, name) for name in sorted(held)}
+        shown = group(watched)
+        for one in shown["partitions"]:
+            if f"partition {one['partition']}" in truth:
+                behind_ms = shown["answered_ms"] - truth[f"partition {one['partition']}"]
+                assert behind_ms > PATIENT_MS
+                assert one["lag_ms"] == pytest.approx(behind_ms, rel=0.2, abs=1_500)
 
         working.busy.clear()
         watched.lab.wait_for("its end", over, job, PATIENCE_S)

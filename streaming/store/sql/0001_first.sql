@@ -342,6 +342,10 @@ create table rebalance_monitor.group_progress (
     generation int not null,
     asked_ms bigint not null,
     answered_ms bigint not null,
+    lag bigint,
+    lag_ms bigint,
+    at_least boolean not null,
+    trend text,
     document jsonb not null,
     batch_id bigint not null,
     primary key (cluster, "group")

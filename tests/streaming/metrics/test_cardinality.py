@@ -56,9 +56,10 @@ class World:
                     at_ms=int(self.now_s * 1000),
                 ),
                 self.standing(group, "Stable"),
-                *([lag(group), cost(group)] if self.polled and not workers else []),
             ]
         )
+        if self.polled and not workers:
+            self.series.observe([lag(group), cost(group)])
 
     nobody = tuple(
         MemberResult(

@@ -1,0 +1,12 @@
+"""Spans of time as people say them."""
+
+
+def duration(ms: int) -> str:
+    """A span as people say it."""
+    seconds = ms / 1000
+    if seconds < 1:
+        return f"{ms} ms"
+    if seconds < 90:
+        return f"{seconds:.0f} s" if seconds >= 10 else f"{seconds:.1f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 120 else f"{minutes / 60:.1f} h"
