@@ -15,6 +15,8 @@ apart: each is at least 1.5 times as old as the next one, up to a day. What lies
 from bisect import bisect_right
 from dataclasses import dataclass
 
+from rebalance_monitor.schemas.frozen import maker
+
 MOST_POINTS = 40
 """Samples of one partition: 2 kB at most, and 1.2 kB where the partition is written evenly."""
 _APART = 1.5
@@ -51,12 +53,12 @@ class PassedEnds:
             return PassedEnds((at_ms,), (end,))
         times, ends = self.at_ms, self.ends
         if len(ends) > 1 and ends[-2] == ends[-1] == end:  # the one between says nothing
-            return PassedEnds((*times[:-1], at_ms), ends)
+            return _made((*times[:-1], at_ms), ends)
         times, ends = (*times, at_ms), (*ends, end)
         if len(times) > MOST_POINTS:
             kept = _kept(times)
             times, ends = tuple(times[one] for one in kept), tuple(ends[one] for one in kept)
-        return PassedEnds(times, ends)
+        return _made(times, ends)
 
     def behind(self, committed: int, now_ms: int) -> Behind:
         """How far a group is behind that has committed this offset, at the time of the newest sample or later."""
@@ -69,6 +71,9 @@ class PassedEnds:
         share = (committed - begun) / (self.ends[last + 1] - begun)
         passed_ms = begun_ms + share * (self.at_ms[last + 1] - begun_ms)
         return Behind(max(round(now_ms - passed_ms), 0))
+
+
+_made = maker(PassedEnds)
 
 
 def first_end(at_ms: int, end: int) -> PassedEnds:

@@ -16,8 +16,9 @@ give the same answer.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from rebalance_monitor.schemas.frozen import maker, replace
 from .changelogs import ChangelogEnds
 from .lag_trend import MOST_TOTALS, Total, Trend, trend_of
 from .passed_ends import Behind, PassedEnds, first_end
@@ -105,18 +106,21 @@ class PartitionProgress:
         if not stands:
             grew_ms = self.asked_ms if told.committed > self.committed else self.grew_after_ms
             return begun(told.committed, end, sample, grew_after_ms=grew_ms, end_known=told.end is not None)
-        return PartitionProgress(
-            committed=self.committed,
-            end=end,
-            since_ms=self.since_ms,
-            seen_ms=max(sample.asked_ms, self.since_ms),
-            end_since=self.end_since,
-            samples=self.samples + 1,
-            first=self.first,
-            asked_ms=sample.asked_ms,
-            grew_after_ms=self.grew_after_ms,
-            end_known=told.end is not None,
+        return _made(
+            self.committed,
+            end,
+            self.since_ms,
+            max(sample.asked_ms, self.since_ms),
+            self.end_since,
+            self.samples + 1,
+            self.first,
+            sample.asked_ms,
+            self.grew_after_ms,
+            told.end is not None,
         )
+
+
+_made = maker(PartitionProgress)
 
 
 def begun(
@@ -130,18 +134,7 @@ def begun(
 ) -> PartitionProgress:
     """A partition from this sample on."""
     at_ms = sample.answered_ms
-    return PartitionProgress(
-        committed=committed,
-        end=end,
-        since_ms=at_ms,
-        seen_ms=at_ms,
-        end_since=end,
-        samples=1,
-        first=first,
-        asked_ms=sample.asked_ms,
-        grew_after_ms=grew_after_ms,
-        end_known=end_known,
-    )
+    return _made(committed, end, at_ms, at_ms, end, 1, first, sample.asked_ms, grew_after_ms, end_known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ member holds and on which the group has never committed.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rebalance_monitor.schemas.frozen import maker
 from rebalance_monitor.streaming.core.clocks import coordinator as clocks
 from rebalance_monitor.streaming.core.cluster.passed_ends import CAUGHT_UP
 from rebalance_monitor.streaming.core.cluster.progress import PartitionProgress, SampledGroup
@@ -71,21 +72,24 @@ def _without_members(fold: Intake, holdings: Holdings | None) -> bool | None:
 def _partition(fold: Intake, sampled: SampledGroup, name: str, member: str | None) -> PartitionLag:
     one = sampled.partitions.get(name)
     if one is None:
-        return PartitionLag(partition=name, committed=None, end=None, lag=None, lag_ms=None, member=member)
+        return _made(name, None, None, None, None, False, member)
     lag = one.known_lag
     behind = None
     if lag is not None:
         now_ms = sampled.answered_ms
         behind = fold.knowledge.progress.behind(name, one.committed, now_ms) if lag else CAUGHT_UP
-    return PartitionLag(
-        partition=name,
-        committed=one.committed,
-        end=one.end if one.end_known else None,
-        lag=lag,
-        lag_ms=None if behind is None else behind.ms,
-        at_least=behind is not None and behind.at_least,
-        member=member,
+    return _made(
+        name,
+        one.committed,
+        one.end if one.end_known else None,
+        lag,
+        None if behind is None else behind.ms,
+        behind is not None and behind.at_least,
+        member,
     )
+
+
+_made = maker(PartitionLag)
 
 
 def _most_first(one: PartitionLag) -> tuple[bool, int, str]:
