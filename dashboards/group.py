@@ -5,6 +5,7 @@ from typing import Any
 from rebalance_monitor.streaming.core import connect_metrics, metrics
 from . import queries, shared, tables
 from .frames import assembled, frame, label_values
+from .lag import lag
 from .panels import Panel, graph, number, rows, states
 from .places import GROUP as HERE
 from .queries import ONE_GROUP, line
@@ -18,7 +19,7 @@ def group() -> Any:
     )
     base = base.with_variable(label_values("cluster", metrics.GROUP_GENERATION))
     base = base.with_variable(label_values("group", metrics.GROUP_GENERATION, scope='cluster="$cluster"'))
-    return assembled(base, [("Now", _now()), ("Over time", _over_time()), ("Details", _details())])
+    return assembled(base, [("Now", _now()), ("Over time", _over_time()), ("Lag", lag()), ("Details", _details())])
 
 
 def _now() -> list[Panel]:

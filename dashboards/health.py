@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rebalance_monitor.streaming.core import metrics, polling_metrics
+from rebalance_monitor.streaming.core import lag_metrics, metrics, polling_metrics
 from . import post_mortem, queries, shared
 from .frames import assembled, frame, several_clusters
 from .panels import Panel, graph, number, rows
@@ -160,6 +160,19 @@ def _reading() -> list[Panel]:
             unit="bool_yes_no",
             description="Yes: a rebalance of a group that the monitor may not describe is not seen while it lasts.",
             span=8,
+        ),
+        graph(
+            "Turn through all groups' offsets",
+            [line("{{cluster}}", queries.aggregated, polling_metrics.PROGRESS_TURN, FLEET, how="max")],
+            unit="s",
+            description="Above polling.progress_every_ms: there are more groups or partitions than the bounds of "
+            "requests allow in that time.",
+        ),
+        graph(
+            "Lags without a series",
+            [line("{{cluster}}", queries.aggregated, lag_metrics.HIDDEN_LAGS, FLEET, how="max")],
+            unit="none",
+            description="Topics or partitions that metrics.max_lags leaves out.",
         ),
         rows(
             "Positions",

@@ -129,10 +129,13 @@ CAUGHT_UP = Metric(
     name="rebalance_monitor_rebalance_caught_up_timestamp_seconds",
     kind="gauge",
     unit="timestamp_seconds",
-    help="When a sample first showed no more lag than before the group's last measured rebalance; 0 where it did not "
-    "catch up, or that is not known.",
+    help="When a sample first showed no more lag than before the group's last measured rebalance; no series where it "
+    "did not catch up, or that is not known.",
     labels=("cluster", "group"),
 )
+
+OF_PARTITIONS = (PARTITION_LAG_RECORDS, PARTITION_LAG_SECONDS, PARTITION_COMMITTED, PARTITION_END)
+"""Off unless asked for, and bounded by metrics.max_lags."""
 
 LAG_METRICS = (
     LAG_RECORDS, LAG_SECONDS, LAG_TREND, LAG_UNKNOWN, NEVER_COMMITTED, COMMIT_CHANGED, LAG_SAMPLED, TOPIC_LAG_RECORDS,

@@ -43,8 +43,10 @@ class LagSeries:
         self._families.counter(lags.HELD_UP_RECORDS, *key).inc(held.records or 0)
         took_ms = held.caught_up_ms - held.since_ms if held.caught_up_ms is not None and held.records else 0
         self._families.counter(lags.HELD_UP_SECONDS, *key).inc(max(took_ms, 0) / 1000)
-        if group:
-            self._families.gauge(lags.CAUGHT_UP, *key).set((held.caught_up_ms or 0) / 1000)
+        if group and held.caught_up_ms is not None:
+            self._families.gauge(lags.CAUGHT_UP, *key).set(held.caught_up_ms / 1000)
+        elif group:
+            self._families.remove(lags.CAUGHT_UP, *key)
 
     def sweep(self) -> None:
         """Shows what was told since the last scrape, of groups that have series now."""

@@ -18,14 +18,14 @@ pytest.importorskip("grafana_foundation_sdk")
 
 from rebalance_monitor.streaming.core.model.results import Generation, Result
 from rebalance_monitor.streaming.metrics.batch_view import view_of
-from rebalance_monitor.streaming.metrics.limits import SeriesLimits
+from rebalance_monitor.streaming.metrics.limits import BY_PARTITION, SeriesLimits
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.history import Health
 from rebalance_monitor.streaming.store.maintenance import Windows
 from tests.dashboards.asked import Asked, promql
 from tests.dashboards.planted import CLUSTER, GROUP, folded, now_ms, planted, window
-from tests.streaming.builders import TOPIC, generation
+from tests.streaming.builders import TOPIC, cost, generation, lag
 from tests.waiting import PATIENCE_S, until
 
 PROMETHEUS = shutil.which("prometheus")
@@ -64,7 +64,7 @@ HEALTH = Health(
 
 @pytest.fixture(scope="module")
 def exporter() -> Iterator[Exporter]:
-    limits = SeriesLimits(ignored_groups=("console-consumer-*",), max_tasks=1)
+    limits = SeriesLimits(ignored_groups=("console-consumer-*",), max_tasks=1, lag=BY_PARTITION)
     made = Exporter(0, clusters=[CLUSTER], version="1", limits=limits, windows=Windows([window(now_ms())]))
     made.start()
     yield made
@@ -78,6 +78,7 @@ def disturb(exporter: Exporter, number: int) -> None:
     waiting = {"delay_ms": 300_000, "unassigned": ("a-1",)}
     results += [generation(20_000 + number, group=GROUP, generation=1_000 + number, at_ms=at_ms, **waiting)]
     results += [generation(30_000 + number, group="console-consumer-7", at_ms=at_ms)]
+    results += [lag(GROUP, answered_ms=at_ms), cost(GROUP)]
     told = {"other_groups": {(CLUSTER, "s", "share"): 1}, "fold_errors": {"KeyError": 1}, "refused": ("incidents",)}
     exporter.batch(report(results, **told))
     exporter.reader(CLUSTER, status(missing={"statuses": "no such topic"}))

@@ -108,7 +108,7 @@ def test_what_rebalances_held_up_is_counted() -> None:
     assert {one: world.value(measured, group="g", outcome=one) for one in outcomes} == outcomes
     assert world.value(f"{PREFIX}rebalance_held_up_records_total", group="g") == 4_100
     assert world.value(f"{PREFIX}rebalance_held_up_seconds_total", group="g") == 60
-    assert world.value(f"{PREFIX}rebalance_caught_up_timestamp_seconds", group="g") == 0
+    assert world.value(f"{PREFIX}rebalance_caught_up_timestamp_seconds", group="g") == NO_SAMPLE
     world.series.observe([cost()])
     assert world.value(f"{PREFIX}rebalance_caught_up_timestamp_seconds", group="g") == 1_700_000_060
 
