@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets, ProgressSample
-from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.core.model.results import Generation, GroupProgress, Incident
 from rebalance_monitor.streaming.core.ports import Commit, Range
 from rebalance_monitor.streaming.spark.batch import BatchFunction
 from rebalance_monitor.streaming.spark.learning import Askers
@@ -85,6 +85,19 @@ def test_groups_are_asked_for_by_pattern_and_judged_without_a_record() -> None:
     assert job.brokers.watched == {GROUP}
     assert job.measured(LONG_MS + EVERY_MS, stands=True) == ["opened", "fired"]
     assert job.measured(2 * EVERY_MS, stands=False) == ["resolved"]
+
+
+def test_a_group_with_a_record_and_a_sample_in_one_batch_is_shown_by_both() -> None:
+    job = Job(consumers(WHOLE), MemoryStore(), "*")
+    job.batch()
+    record(job.story, ROUNDROBIN, *WHOLE, after_ms=EVERY_MS)
+    job.brokers.say(job.story.now_ms + 1, p0=(100, 200), p1=(7, 7))
+    before = len(job.store.commits)
+    job.batch()
+    results = [one for commit in job.store.commits[before:] for one in commit.results]
+    assert [one.generation for one in results if isinstance(one, Generation)] == [2]
+    assert [(one.generation, one.lag) for one in results if isinstance(one, GroupProgress)] == [(2, 100)]
+    assert [one for one in job.batch().results if isinstance(one, GroupProgress)] == [], "no sample, no work"
 
 
 def test_a_group_without_pattern_or_incident_is_not_asked_for() -> None:
