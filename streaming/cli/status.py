@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from rebalance_monitor.streaming.core.model.messages import counted, utc
+from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.six_lines import SixLines, six_lines
-from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.story import GenerationRow, story
 from rebalance_monitor.streaming.web.fleet import STATES
 from .exit_codes import CANNOT_TELL, DONE, FOUND, InputError

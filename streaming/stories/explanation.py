@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
+from .durations import duration
 from .known import Published
 from .steps import steps
-from .durations import duration
 from .story import GenerationRow, Story, story
 
 _RULES = {rule.code: rule for rule in RULES}

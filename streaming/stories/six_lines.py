@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
+from .durations import duration
 from .holdings import held
 from .known import GroupFacts, Published, names_of, transfers
-from .durations import duration
 from .story import words
 
 MOST_NAMES = 6

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
+from .durations import duration
 from .holdings import held, share_names
 from .known import Published, names_of, transfers
-from .durations import duration
 
 MOST_NAMES = 8
 MOST_MEMBERS = 6

@@ -26,6 +26,7 @@ from rebalance_monitor.streaming.core.runbooks import (
 )
 from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
 from rebalance_monitor.streaming.stories.known import GroupFacts
+from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
 from rebalance_monitor.streaming.stories.six_lines import six_lines
 from rebalance_monitor.streaming.stories.story import GRADES, Story, story, words
 from . import fleet
@@ -33,7 +34,6 @@ from .api import NotFound, PageSource, health
 from .attention import incident_object
 from .contract import MOST, PREFIX
 from .fleet import NOBODY, STATES
-from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
 from .matrix import MARKS, NOTHING, matrix
 from .parameters import cursor, place
 from .scope import Scope

@@ -9,8 +9,8 @@ import pytest
 
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import MemberLag, Subject
-from rebalance_monitor.streaming.web.incident_lag import incident_lag
 from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
+from rebalance_monitor.streaming.web.incident_lag import incident_lag
 from tests.streaming import builders
 from tests.waiting import PATIENCE_S
 from tests.web.conftest import database, dsn_of, served

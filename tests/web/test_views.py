@@ -20,8 +20,8 @@ from rebalance_monitor.streaming.core.model.results import (
     Verdict,
 )
 from rebalance_monitor.streaming.core.runbooks import next_step
-from rebalance_monitor.streaming.stories.holdings import held
 from rebalance_monitor.streaming.stories.durations import duration
+from rebalance_monitor.streaming.stories.holdings import held
 from rebalance_monitor.streaming.stories.story import story
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
