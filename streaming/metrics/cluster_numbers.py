@@ -218,8 +218,8 @@ class ClusterNumbers:
 
     def cannot_be_read(self) -> bool:
         """Whether it is not ready for a reason that waiting for the end of its topics does not mend: its query does not
-        run, or brokers do not answer. The alerts of each cluster tell that."""
-        return self._trouble is not None or self._unreadable
+        run, brokers do not answer, or another job judges it. The alerts of each cluster tell what is wrong of these."""
+        return self._trouble is not None or self._unreadable or self.holder is not None
 
     def set_degraded(self, reasons: Mapping[str, str]) -> None:
         """Features that are off, by reason; a reason no longer given goes to 0."""
