@@ -42,6 +42,8 @@ class CaughtUp:
 
     def of(self, cluster: str) -> str:
         """Why nothing certain can be said of this cluster; "" where it can."""
+        if cluster in self.why:
+            return self.why[cluster]
         if self.ready:
             return ""
         own = [text for name, text in self.why.items() if name in (cluster, "monitor", "database")]

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import secrets
 import socket
 import sys
 import time
@@ -75,7 +76,7 @@ def _certificate_read(problem: str | None) -> None:
 def holder() -> str:
     """This job, for people, and like no other job."""
     began = time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime())
-    return f"process {os.getpid()} on {socket.gethostname()}, started {began} UTC"
+    return f"process {os.getpid()} on {socket.gethostname()}, started {began} UTC ({secrets.token_hex(3)})"
 
 
 def _settings(config: str | None, shadow: str | None) -> Settings:

@@ -146,8 +146,7 @@ def screen(shown: GroupsShown, most: int, *, flat: bool = False) -> Iterator[Tab
 
 def _readiness(shown: GroupsShown) -> Iterator[Text]:
     for name, why in sorted(shown.readiness.why.items()):
-        if not shown.readiness.ready:
-            yield Text(f"The monitor has not caught up ({name}): {why}", style="yellow")
+        yield Text(f"The monitor has not caught up ({name}): {why}", style="yellow")
 
 
 def _sums(shown: GroupsShown) -> Text:

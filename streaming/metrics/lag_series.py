@@ -16,6 +16,7 @@ from .limits import BY_PARTITION, BY_TOPIC, NO_LAG, SeriesLimits
 
 Value = float | None
 SeriesPlace = tuple[Metric, Labels]
+LEAST_BOUND_MS = 60_000
 TRENDS = {"falling_behind": 1, "steady": 0, "catching_up": -1}
 
 
@@ -109,7 +110,7 @@ def outcome_of(held: HeldUp) -> str:
 def _of_group(key: GroupLabels, told: GroupProgress) -> Iterator[tuple[SeriesPlace, Value]]:
     values: Mapping[Metric, Value] = {
         lags.LAG_RECORDS: told.lag,
-        lags.LAG_SECONDS: _seconds(told.lag_ms),
+        lags.LAG_SECONDS: _lag_s(told.lag_ms, told.at_least),
         lags.LAG_TREND: TRENDS.get(told.trend or ""),
         lags.LAG_UNKNOWN: told.unknown,
         lags.NEVER_COMMITTED: told.never_committed,
@@ -122,16 +123,22 @@ def _of_group(key: GroupLabels, told: GroupProgress) -> Iterator[tuple[SeriesPla
 def _of_topic(key: GroupLabels, one: TopicLag) -> Iterator[tuple[SeriesPlace, Value]]:
     labels = (*key, one.topic)
     yield (lags.TOPIC_LAG_RECORDS, labels), one.lag if one.unknown < one.partitions else None
-    yield (lags.TOPIC_LAG_SECONDS, labels), _seconds(one.lag_ms)
+    yield (lags.TOPIC_LAG_SECONDS, labels), _lag_s(one.lag_ms, one.at_least)
 
 
 def _of_partition(key: GroupLabels, one: PartitionLag) -> Iterator[tuple[SeriesPlace, Value]]:
     topic, _, number = one.partition.rpartition("-")
     labels = (*key, topic, number)
     yield (lags.PARTITION_LAG_RECORDS, labels), one.lag
-    yield (lags.PARTITION_LAG_SECONDS, labels), _seconds(one.lag_ms)
+    yield (lags.PARTITION_LAG_SECONDS, labels), _lag_s(one.lag_ms, one.at_least)
     yield (lags.PARTITION_COMMITTED, labels), one.committed
     yield (lags.PARTITION_END, labels), one.end
+
+
+def _lag_s(lag_ms: int | None, at_least: bool) -> float | None:
+    """None for a lower bound that says next to nothing: just after a start it would look like a group that is caught
+    up."""
+    return None if lag_ms is None or (at_least and lag_ms < LEAST_BOUND_MS) else lag_ms / 1000
 
 
 def _seconds(ms: int | None) -> float | None:

@@ -211,7 +211,7 @@ class Exporter:
             restored = all(one.restored or one.holder is not None for one in some.values())
             excused = [name for name in missing if some[name].cannot_be_read()] if len(missing) < len(some) else []
             state: dict[str, object] = {"ready": restored and len(excused) == len(missing), "clusters": missing}
-            if some and all(one.stands_by_well() for one in some.values()):
+            if some and "lease" not in self._parts and all(one.stands_by_well() for one in some.values()):
                 state["standby"] = True
             if self._shadow is not None:
                 state["shadow"] = self._shadow

@@ -159,12 +159,13 @@ class _Thread:
         self._name = receiver.name
         self._listening: Connection | None = None
         self._settled: list[str] = []
-        self._failing = False
+        self._failing = self._deposed = False
         self._away = ""
         """Why the database could not be used at the last attempt, as it was logged; empty once it answers."""
 
     def step(self) -> float | None:
-        """Send what waits, say again what must be, sleep until the database has news. None once deposed everywhere."""
+        """Send what waits, say again what must be, sleep until the database has news. A job that was deposed everywhere
+        may become the writer of another cluster."""
         try:
             self._round()
         except DatabaseUnreachable as why:
@@ -174,8 +175,10 @@ class _Thread:
             self._away = str(why)
             return LOOK_EVERY_S
         except Deposed:
-            log.warning("another job has taken over; %s gets no more notifications from this one", self._name)
-            return None
+            if not self._deposed:
+                log.warning("another job has taken over; %s gets no more notifications from this one", self._name)
+            self._deposed, self._settled = True, []
+            return LOOK_EVERY_S
         except RetryError:
             pass  # stopped, or it is time to look whether the notification is still to be sent
         return 0.0
@@ -201,7 +204,7 @@ class _Thread:
                 if new := sorted(set(clusters) - set(self._settled)):
                     clusters = clusters_of(connection, self._epochs, lock=True)
                     settle(connection, self._names, new)
-            self._settled = clusters
+            self._settled, self._deposed = clusters, False
             # Before the first attempt too: while nobody accepts anything, no round comes to its end.
             self._count(connection, clusters)
             todo = waiting(connection, self._name, clusters)

@@ -31,7 +31,7 @@ from .application import did_not_start
 from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
 from .java import NoJava
-from .job import Identify, Job, Served, log_event
+from .job import Job, Served, log_event
 from .observing import Leases, Observer
 from .scratch import scratch_folder
 from .session import master_of, stop_session
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rebalance_monitor.job")
 
+ASK_EVERY_S = 30.0
+"""How often a job that waits asks the brokers whether it could read."""
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 300.0
 
@@ -221,16 +223,19 @@ class Clusters:
         section, settings = thread.section, self._settings
         with ExitStack() as ending:
             served = ending.enter_context(self._serve(section.name))
-            if (epoch := self._epoch(section.name)) is not None:
-                served.claimed(epoch)  # what is open is published while brokers and Spark are waited for
-            id_ = cluster_id(section, self._observer.trouble, stop)  # a wrong address shows before Spark's start
+            holding = Holding(section.name, self._leases, self._observer, served)
+            holding.look()  # what is open is published while brokers and Spark are waited for
+            id_ = cluster_id(section, holding.trouble, stop)  # a wrong address shows before Spark's start
             if id_ is not None:
                 self._alone(section.name, id_)
                 thread.goes_on()
-                if epoch is None and (epoch := self._stand_by(section.name, stop)) is not None:
-                    served.claimed(epoch)
+                self._stand_by(section, holding, stop)
+            epoch = holding.epoch
             if id_ is not None and epoch is not None:
-                identified(section, id_, served.identify)
+                try:
+                    identified(section, id_, partial(served.identify, epoch))
+                except Deposed as why:
+                    raise TakenOver(section.name) from why
                 pollers = ending.enter_context(polled(section, settings.polling, self._observer.of(section.name)))
                 if (spark := self._session.wait(stop)) is not None:
                     scratch = self._scratch / f"cluster-{next(self._numbers)}"
@@ -243,32 +248,58 @@ class Clusters:
         if not thread.stop.at_once:
             log_event("stopped", cluster=section.name)
 
-    def _epoch(self, name: str) -> int | None:
-        try:
-            return self._leases.epoch(name)
-        except Deposed as why:
-            raise TakenOver(name) from why
-
-    def _stand_by(self, name: str, stop: Stopping) -> int | None:
-        """The epoch, once the job that holds the lease has ended; None if the end comes first. Spark runs by then."""
-        self._session.wanted.set()
-        warm, said = False, ""
-        while not stop:
-            if (epoch := self._epoch(name)) is not None:
-                self._observer.stands_by(name, None)
-                return epoch
+    def _stand_by(self, section: ClusterSection, holding: "Holding", stop: Stopping) -> None:
+        """Until the job that holds the lease has ended, or the end comes first. Spark runs by then, and brokers
+        answered a moment ago."""
+        warm, asked_s = False, time.monotonic()
+        while not stop and not holding.look():
+            self._session.wanted.set()
             if not warm and (spark := self._session.spark) is not None:
                 warm_up(spark)
                 warm = True
-            if warm and (holder := self._leases.holders(name)) is not None and holder != said:
-                said = holder
-                log_event("stands_by", cluster=name, holder=holder)
-                self._observer.stands_by(name, holder)
+            if warm:
+                holding.says_so()
+            if time.monotonic() - asked_s > ASK_EVERY_S:
+                cluster_id(section, holding.trouble, stop)
+                asked_s = time.monotonic()
             stop.wait(LOOK_EVERY_S)
-        return None
 
 
-def identified(section: ClusterSection, id_: str, identify: Identify) -> None:
+class Holding:
+    """Whether this job holds a cluster's lease: `epoch`, None while another job does."""
+
+    def __init__(self, cluster: str, leases: Leases, observer: Observer, served: Served) -> None:
+        self._cluster, self._leases, self._observer, self._served = cluster, leases, observer, served
+        self.epoch: int | None = None
+        self._said = ""
+
+    def look(self) -> bool:
+        """Whether it does now; with the lease comes what is published and notified. TakenOver."""
+        if self.epoch is None:
+            try:
+                self.epoch = self._leases.epoch(self._cluster)
+            except Deposed as why:
+                raise TakenOver(self._cluster) from why
+            if self.epoch is not None:
+                self._observer.stands_by(self._cluster, None)
+                self._served.claimed(self.epoch)
+        return self.epoch is not None
+
+    def trouble(self, cluster: str, problem: str | None) -> None:
+        """While brokers are waited for the lease may come."""
+        self._observer.trouble(cluster, problem)
+        self.look()
+
+    def says_so(self) -> None:
+        """That another job judges the cluster, once."""
+        holder = self._leases.holders(self._cluster)
+        if holder is not None and holder != self._said:
+            self._said = holder
+            log_event("stands_by", cluster=self._cluster, holder=holder)
+            self._observer.stands_by(self._cluster, holder)
+
+
+def identified(section: ClusterSection, id_: str, identify: Callable[..., str | None]) -> None:
     """ClusterRefused where another Kafka cluster answers than the one that is meant: what is kept of the groups of one
     would be taken for the past of the other's."""
     if section.cluster_id not in (None, id_):

@@ -21,8 +21,9 @@ class TakenOver(ClusterRefused):
 
     def __init__(self, cluster: str) -> None:
         super().__init__(
-            f"another job has taken over cluster {cluster}, because this one did not renew its lease in time: it stood "
-            "still, or the database did not answer it; started again, it stands by until the other one ends"
+            f"another job has taken over cluster {cluster}, because this one did not renew its lease in time (it stood "
+            "still, or the database did not answer it), or the database was restored from a backup; started again, it "
+            "stands by until the other one ends"
         )
 
 

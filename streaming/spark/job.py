@@ -61,7 +61,7 @@ def log_event(event: str, **fields: Any) -> None:
 class Identify(Protocol):
     """Notes a Kafka cluster's own id."""
 
-    def __call__(self, cluster_id: str, *, begin_anew: bool) -> str | None: ...
+    def __call__(self, epoch: int, cluster_id: str, *, begin_anew: bool) -> str | None: ...
 
 
 @dataclass(frozen=True, slots=True)

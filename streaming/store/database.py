@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from rebalance_monitor.streaming.config.supported import OLDEST_POSTGRESQL
 from .schema import place, schema_of
@@ -26,6 +26,10 @@ _OUTSIDE = (
 ADVICE = "check database.dsn, that the server runs, and that the user may create a schema there"
 
 
+_NOTICES: dict[str, Any] = {
+    "tcp_user_timeout": 10_000, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3,
+}  # fmt: skip
+"""How soon a server that is gone without a word is noticed (libpq), unless the connection text says it otherwise."""
 FROZEN_AFTER_S = 10
 """PostgreSQL ends the session of a process that stands still in a transaction: its locks must not outlast its lease."""
 
@@ -82,7 +86,7 @@ class Database:
     def _open(self) -> Connection:
         if self._connection is None or self._connection.closed:
             self._connection = psycopg.connect(
-                self._dsn,
+                make_conninfo(**(_NOTICES | conninfo_to_dict(self._dsn))),
                 autocommit=True,
                 connect_timeout=self._timeout_s,
                 application_name="rebalance-monitor",

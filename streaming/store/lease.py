@@ -1,12 +1,13 @@
 """Which job judges a cluster: a lease in the database, which its holder renews and every other job waits for.
 
     holder     every 2 s    the lease lasts 10 s from now on
-    standby    every 0.5 s  given up, or over for 2 s: new epoch, new lease, of all its clusters, in one transaction
+    standby    every 0.5 s  given up, or over for 4 s: new epoch, new lease, of all its clusters, in one transaction
 
 A lease is over when nobody renewed it in its 10 s (the holder stands still, or the database does not answer it), and
 when the session that renewed it last is gone (the holder was killed: PostgreSQL ends the session with its connection).
-The 2 s let a holder come first after an outage of the database, in which all sessions ended. So a standby has the lease
-at most 13 s after a holder stood still, 3 s after it was killed, and 1 s after it gave the lease up.
+The 4 s let a holder come first after its session alone ended, or after an outage of the database, in which all did. So
+a standby has the lease at most 15 s after a holder stood still, 5 s after it was killed, and 1 s after it gave the
+lease up.
 
 The lease says whose turn it is; the writer's epoch, which every transaction compares, keeps the data whole. A holder
 that goes on after another one has taken the lease can neither write nor notify, and takes no lease of that cluster
@@ -17,10 +18,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable
+from contextlib import suppress
 from typing import Any
 
 from rebalance_monitor.streaming.core.ports import Deposed
-from rebalance_monitor.streaming.supervision import Answerable, Supervised
+from rebalance_monitor.streaming.supervision import Answerable, PartFailed, Supervised
 from .database import Connection, Database, DatabaseUnreachable
 from .writer import claim
 
@@ -28,7 +30,8 @@ PART = "lease"
 LASTS_S = 10.0
 RENEW_EVERY_S = 2.0
 LOOK_EVERY_S = 0.5
-OVER_FOR_S = 2.0
+OVER_FOR_S = 4.0
+CONNECT_MS = 2_000
 log = logging.getLogger("rebalance_monitor.lease")
 
 _RENEW = """
@@ -69,7 +72,8 @@ class Lease:
         lasts_s: float = LASTS_S,
         clock_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._database, self._holder, self._lasts_s, self._clock_s = Database(dsn), holder, lasts_s, clock_s
+        self._database = Database(dsn, CONNECT_MS)
+        self._holder, self._lasts_s, self._clock_s = holder, lasts_s, clock_s
         self._lock = threading.Lock()
         self._wanted = set(clusters)
         self._epochs: dict[str, int] = {}
@@ -81,7 +85,8 @@ class Lease:
 
     def start(self) -> None:
         """Takes what is free, then goes on in a thread."""
-        self.look()
+        with suppress(PartFailed):  # the thread says so
+            self.look()
         self._thread.start()
 
     def stop(self) -> None:
@@ -94,6 +99,7 @@ class Lease:
         """This job is to judge this cluster, too."""
         with self._lock:
             self._wanted.add(cluster)
+            self._lost.discard(cluster)
 
     def epoch(self, cluster: str) -> int | None:
         """The writer's epoch; None while another job holds the lease. Deposed once another job has taken it."""
@@ -122,12 +128,20 @@ class Lease:
             log.warning("lease_not_given_up", extra={"fields": {"clusters": list(some), "why": str(why)}})
 
     def look(self) -> float:
-        """Renews what is held and takes what is free."""
+        """Renews what is held and takes what is free. PartFailed where the job waits and the database does not answer:
+        of what it holds the job itself says so."""
         try:
-            self._renew()
+            try:
+                self._renew()
+            except DatabaseUnreachable:
+                self._renew()  # its session alone may have ended
             self._take()
-        except DatabaseUnreachable:
-            self._over_since_s.clear()  # the job itself says so; in an outage of the database no lease is seen to end
+        except DatabaseUnreachable as why:
+            self._over_since_s.clear()  # in an outage of the database no lease is seen to end
+            with self._lock:
+                waits = self._wanted - self._epochs.keys() - self._lost
+            if waits:
+                raise PartFailed(str(why), LOOK_EVERY_S) from why
         return LOOK_EVERY_S
 
     def _renew(self) -> None:
@@ -170,6 +184,8 @@ class Lease:
     def _taken(self, connection: Connection, wanted: Collection[str]) -> dict[str, int]:
         """All of them, in one transaction; none if another job came first."""
         with connection.transaction():
+            # Who waits for a writer's row here keeps holders of other clusters from renewing.
+            connection.execute("set local lock_timeout = '1s'")
             connection.execute("lock table rebalance_monitor.leases in share row exclusive mode")
             if self._in_the_way(connection, wanted):
                 return {}

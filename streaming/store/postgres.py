@@ -102,10 +102,10 @@ class PostgresStore(StoredPast):
         with self.database.session() as connection:
             return claim(connection, self.cluster)
 
-    def identify(self, cluster_id: str, *, begin_anew: bool) -> str | None:
-        """`writer.identify`, of the cluster of this store."""
+    def identify(self, epoch: int, cluster_id: str, *, begin_anew: bool) -> str | None:
+        """`writer.identify`."""
         with self.database.session() as connection:
-            return identify(connection, self.cluster, cluster_id, begin_anew=begin_anew)
+            return identify(connection, epoch, cluster_id, begin_anew=begin_anew)
 
     def positions(self) -> dict[PartitionKey, int]:
         """Next offset to read, for each partition ever committed; those that moved last come last."""

@@ -51,10 +51,11 @@ def claim(connection: Connection, cluster: str) -> int:
     return int(row[0])
 
 
-def identify(connection: Connection, cluster: str, cluster_id: str, *, begin_anew: bool) -> str | None:
-    """Notes which Kafka cluster has this name, by its writer. The id of another one that had it before: then nothing is
-    noted, unless its groups are to begin anew, which ends what they left open."""
+def identify(connection: Connection, epoch: int, cluster_id: str, *, begin_anew: bool) -> str | None:
+    """Notes which Kafka cluster has the name of which this is the writer's epoch. The id of another one that had it
+    before: then nothing is noted, unless its groups are to begin anew, which ends what they left open. Deposed."""
     with connection.transaction():
+        (cluster,) = clusters_of(connection, (epoch,))
         row = connection.execute(
             "select cluster_id from rebalance_monitor.writer where cluster = %s for update", (cluster,)
         ).fetchone()

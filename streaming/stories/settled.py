@@ -1,7 +1,7 @@
 """Whether a group has come to rest, as a pipeline asks after a deployment: what is still waited for, and until when.
 
 What is not known is waited for, and said so. Incidents are not looked at, but for those that say that nobody has a
-partition or a task.
+partition or a task, and that a rebalance does not end: of a classic group no record says that one is under way.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ MOST_NAMES = 5
 AT_WORK = ("RUNNING", "PAUSED")
 STOPPED = "STOPPED"
 """A connector may be stopped; then it has no tasks."""
+STUCK = "stuck_rebalance"
 UNOWNED = frozenset({"partition_without_owner", "streams_task_without_thread", "share_partition_without_member"})
 _KINDS = {
     "failed": "FAILED",
@@ -58,6 +59,9 @@ def waits_for(known: GroupFacts, jobs: Sequence[Published], demand: Demand) -> I
     status = known.group["status"]
     if status != STABLE:
         yield StillDue(f"the group is {status}" if status else "the group's state is not known")
+    for one in known.open_incidents:
+        if one["violation"]["rule"] == STUCK:
+            yield StillDue(f"a rebalance does not end: {' '.join(one['violation']['message'].split())}")
     yield from _delay(known, latest)
     yield from _unassigned(known, latest)
     if latest["protocol_type"] == "connect":

@@ -181,7 +181,7 @@ def health(source: PageSource, scope: Scope = EVERYTHING, values: Values | None 
     shown = [name for name in {*told.clusters, *told.degraded} if not name or scope.sees_cluster(name)]
     return {
         "ready": told.ready and database == "ok",
-        "role": "active",
+        "role": "standby" if told.standby else "active",
         "database": database,
         "clusters": {name or "monitor": told.clusters[name] for name in sorted(shown) if name in told.clusters},
         "degraded": {name: told.degraded[name] for name in sorted(shown) if name in told.degraded},

@@ -161,7 +161,7 @@ _OWN: dict[str, Schema] = {
     "health": _object(
         {
             "ready": {"type": "boolean"},
-            "role": {"const": "active"},
+            "role": {"enum": ["active", "standby"], "description": "standby: another job judges the clusters."},
             "database": {"type": "string", "description": "ok, or why it can't be read."},
             "clusters": {"type": "object", "additionalProperties": _TEXT, "description": "What each waits for."},
             "degraded": {"type": "object", "additionalProperties": {"type": "array", "items": _TEXT}},

@@ -16,11 +16,12 @@ class Silent(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """`clusters`: what each still waits for; `degraded`: what is off, by cluster."""
+    """`clusters`: what each still waits for; `degraded`: what is off, by cluster; `standby`: another job judges all."""
 
     ready: bool
     clusters: dict[str, str] = field(default_factory=dict)
     degraded: dict[str, list[str]] = field(default_factory=dict)
+    standby: bool = False
 
 
 class StreamingJob:
@@ -63,4 +64,4 @@ def _read(told: Any) -> Readiness:
     if "database" in told:
         clusters[""] = str(told["database"])
     degraded = {str(name): [str(one) for one in why] for name, why in dict(told.get("degraded") or {}).items()}
-    return Readiness(bool(told.get("ready")), clusters, degraded)
+    return Readiness(bool(told.get("ready")), clusters, degraded, bool(told.get("standby")))

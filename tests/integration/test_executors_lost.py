@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,8 @@ def test_every_row_and_notification_is_there_once(fresh: Watched, tmp_path: Path
         if point == FROZEN:
             for pid in map(int, (tmp_path / f"{point}-pids").read_text().split()):
                 # Who folds first: its Java ends itself, because the driver has given it up.
-                os.kill(pid, signal.SIGCONT)
+                with suppress(ProcessLookupError):  # ended by its Java, or with it
+                    os.kill(pid, signal.SIGCONT)
                 fresh.lab.wait_for("what it finds", (tmp_path / FOUND).exists, job, PATIENCE_S)
             # The positions are at the end of its bundle, or later batches have moved them on.
             assert (tmp_path / FOUND).read_text() in ("AlreadyThere", "OutOfStep")

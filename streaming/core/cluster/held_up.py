@@ -39,7 +39,7 @@ class OpenRebalance:
 
     Times by the monitor's clock, ms: it was seen to begin at `since_ms`, and its record is of `at_ms`. `looked_ms`: the
     question of the newest sample behind it that was looked at, None before the first; `before`, `most`: the lag
-    before, and the largest since; `partitions`: of how many both are.
+    before, and the largest since; `partitions`: of which both are, as `Total` says it.
     """
 
     source: Source
@@ -76,13 +76,15 @@ class OpenRebalance:
 
 
 def followed(known: OpenRebalance, new: OpenRebalance) -> tuple[OpenRebalance, HeldUp | None]:
-    """Another rebalance follows. Where no sample lies between, both are one."""
+    """Another rebalance follows. Where no sample lies between, both are one. Else what the lag was before the first one
+    counts for the second one, too: what is in between is not caught up yet."""
     if known.looked_ms is None:
         since_ms, both = min(known.since_ms, new.since_ms), known.rebalances + 1
         return replace(
             known, source=new.source, generation=new.generation, at_ms=new.at_ms, since_ms=since_ms, rebalances=both
         ), None
-    return new, known.held_up(FOLLOWED.format(new.generation), final=True)
+    goes_on = replace(new, before=known.before, partitions=known.partitions)
+    return goes_on, known.held_up(FOLLOWED.format(new.generation), final=True)
 
 
 def looked_at(known: OpenRebalance, totals: Sequence[Total]) -> OpenRebalance | HeldUp:

@@ -28,8 +28,8 @@ class Trend(StrEnum):
 
 
 class Total(NamedTuple):
-    """A group in one sample: lag and end offsets summed over the partitions of which both offsets are known, and how
-    many these are. Times by the monitor's clock, ms."""
+    """A group in one sample: lag and end offsets summed over the partitions of which both offsets are known.
+    `partitions`: which these are, as a checksum of their names. Times by the monitor's clock, ms."""
 
     asked_ms: int
     answered_ms: int

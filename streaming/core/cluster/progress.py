@@ -15,8 +15,9 @@ seconds (`passed_ends`) and whether the group catches up (`lag_trend`). All time
 give the same answer.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from zlib import crc32
 
 from rebalance_monitor.schemas.frozen import maker, replace
 from .changelogs import ChangelogEnds
@@ -208,7 +209,7 @@ def _sampled(before: SampledGroup | None, told: Mapping[str, PartitionOffsets], 
             partitions[name] = known[name].after(offsets, sample)
         elif offsets.end is not None:
             partitions[name] = begun(offsets.committed, offsets.end, sample, first=True)
-    totals = (*(() if before is None else before.totals), _total(partitions.values(), sample))[-MOST_TOTALS:]
+    totals = (*(() if before is None else before.totals), _total(partitions, sample))[-MOST_TOTALS:]
     return SampledGroup(
         asked_ms=sample.asked_ms,
         answered_ms=sample.answered_ms,
@@ -222,10 +223,11 @@ def _sampled(before: SampledGroup | None, told: Mapping[str, PartitionOffsets], 
     )
 
 
-def _total(partitions: Iterable[PartitionProgress], sample: ProgressSample) -> Total:
+def _total(partitions: Mapping[str, PartitionProgress], sample: ProgressSample) -> Total:
     lag = ends = known = 0
-    for one in partitions:
+    for name in sorted(partitions):
+        one = partitions[name]
         own = one.known_lag
         if own is not None:
-            lag, ends, known = lag + own, ends + one.end, known + 1
+            lag, ends, known = lag + own, ends + one.end, crc32(name.encode(errors="surrogatepass"), known)
     return Total(sample.asked_ms, sample.answered_ms, lag, ends, known)

@@ -115,7 +115,8 @@ def _topics(partitions: Sequence[PartitionLag]) -> Iterable[TopicLag]:
 
 def _member(member: str, names: Sequence[str], sampled: SampledGroup, never: Iterable[str]) -> MemberLag:
     partitions: Mapping[str, PartitionProgress] = sampled.partitions
-    own = [partition for name in names if (partition := partitions.get(name)) is not None]
+    found = (partitions.get(name) for name in names)
+    own = [one for one in found if one is not None and one.known_lag is not None]
     caught_up, advancing = sum(one.caught_up for one in own), sum(one.advancing for one in own)
     return MemberLag(
         member=member,
@@ -124,6 +125,6 @@ def _member(member: str, names: Sequence[str], sampled: SampledGroup, never: Ite
         caught_up=caught_up,
         standing=len(own) - caught_up - advancing,
         unknown=len(names) - len(own),
-        lag=sum(one.lag for one in own),
+        lag=sum(one.known_lag or 0 for one in own),
         never_committed=len(frozenset(never).intersection(names)),
     )

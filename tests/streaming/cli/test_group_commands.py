@@ -221,3 +221,9 @@ def test_a_group_without_members_is_waited_for_where_it_is_named(capsys: pytest.
     assert main(["wait", *STEADY, "--all-groups", "--stable", "1s"]) == DONE
     assert main(["wait", *STEADY, "--group", "steady", "--stable", "1s"]) == NOT_YET
     assert "the group is Empty" in capsys.readouterr().err
+
+
+def test_a_cluster_that_cannot_be_read_is_not_caught_up_where_another_one_is() -> None:
+    """`/readyz` of several clusters is 200 then, and names it."""
+    told = CaughtUp(True, {"y": "no broker answers"})
+    assert (told.of("x"), told.of("y")) == ("", "no broker answers")

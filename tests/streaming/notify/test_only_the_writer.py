@@ -4,6 +4,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
@@ -16,7 +17,7 @@ from rebalance_monitor.streaming.store.database import Database, DatabaseUnreach
 from rebalance_monitor.streaming.store.outbox import Notification, waiting_count
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.store.writer import TurnTaken, Writer, turn
-from tests.streaming.builders import apart, commit, incident
+from tests.streaming.builders import PARTITION, apart, commit, incident
 from tests.streaming.notify.receiver import receiving
 from tests.waiting import PATIENCE_S, until
 
@@ -57,7 +58,7 @@ def test_the_job_before_goes_on_until_the_epoch_is_claimed_and_then_ends(
             store.commit(commit(first, 0, 10, incident(incident_id="i1")))
             program.wait_for(1)
             second = store.claim()
-            until(lambda: not running("webhook:chat"))
+            until(lambda: "another job has taken over" in caplog.text)
             store.commit(commit(second, 10, 20, apart("i2")))
             with delivering(dsn, second, webhook()):
                 program.wait_for(2)
@@ -66,14 +67,16 @@ def test_the_job_before_goes_on_until_the_epoch_is_claimed_and_then_ends(
     assert caplog.text.count("another job has taken over; webhook:chat gets no more notifications from this one") == 1
 
 
-def test_a_deposed_job_sends_nothing_of_what_waits(store: PostgresStore, dsn: str) -> None:
+def test_a_deposed_job_sends_nothing_of_what_waits(
+    store: PostgresStore, dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
     first = store.claim()
     store.commit(commit(first, 0, 10, incident()))
     second = store.claim()
     with receiving("/hook") as program, receiving() as manager:
         old = (Webhook("chat", f"{program.url}/hook", {}), Alertmanager(manager.url, STYLE))
         with delivering(dsn, first, *old):
-            until(lambda: not running("webhook:chat") and not running(manager.url))
+            until(lambda: caplog.text.count("another job has taken over") == 2)
         assert (program.requests, manager.requests) == ([], [])
         with delivering(dsn, second, Webhook("chat", f"{program.url}/hook", {})):
             program.wait_for(1)
@@ -169,3 +172,22 @@ def test_who_leads_is_known_by_the_epoch_and_by_nothing_else(store: PostgresStor
     assert not nowhere.leads()
     for job in (first, second, nowhere):
         job.close()
+
+
+def test_a_job_that_was_deposed_everywhere_notifies_of_what_it_claims_next(
+    store: PostgresStore, dsn: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = PostgresStore(dsn, "d")
+    epochs = {store.claim(): "c"}
+    store.claim()
+    with receiving("/hook") as program:
+        sending = Delivery(dsn, [Webhook("chat", f"{program.url}/hook", {})])
+        sending.start(epochs)
+        until(lambda: "another job has taken over" in caplog.text)
+        epoch = other.claim()
+        epochs[epoch] = "d"
+        of_other = replace(incident("fired", incident_id="i2"), cluster="d")
+        other.commit(commit(epoch, 0, 10, of_other, key=PARTITION._replace(cluster_id="k2")))
+        program.wait_for(1)
+        sending.stop()
+    other.close()

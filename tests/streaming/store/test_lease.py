@@ -9,6 +9,7 @@ import pytest
 from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.store.lease import LASTS_S, OVER_FOR_S, RENEW_EVERY_S, Lease
 from rebalance_monitor.streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.supervision import PartFailed
 from tests.streaming.builders import commit
 
 pytestmark = pytest.mark.postgres
@@ -169,7 +170,8 @@ def test_an_outage_of_the_database_ends_no_lease(first: Job, dsn: str) -> None:
     """The holder renews as soon as the database is back; whoever looks first waits a moment."""
     nowhere = Lease("postgresql://127.0.0.1:1/nowhere", "second", ["c"])
     nowhere._over_since_s["c"] = 0.0
-    nowhere.look()
+    with pytest.raises(PartFailed, match="can't be used"):
+        nowhere.look()
     assert nowhere.epoch("c") is None
     assert not nowhere._over_since_s
 

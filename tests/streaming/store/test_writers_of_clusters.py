@@ -99,13 +99,13 @@ def test_a_store_without_a_cluster_hushes_what_it_commits_all_the_same(dsn: str,
 
 def test_another_kafka_cluster_is_noted_only_where_its_groups_begin_anew(store: PostgresStore) -> None:
     epoch, key = store.claim(), GroupKey("c", "g")
-    assert store.identify("k", begin_anew=False) is None
+    assert store.identify(epoch, "k", begin_anew=False) is None
     store.commit(commit(epoch, 0, 10, states={key: state()}))
-    assert store.identify("k", begin_anew=True) is None, "it is the same one"
+    assert store.identify(epoch, "k", begin_anew=True) is None, "it is the same one"
     assert store.due("c", 1) == []
-    assert store.identify("l", begin_anew=False) == "k"
-    assert store.identify("k", begin_anew=False) is None, "nothing was noted"
-    assert store.identify("l", begin_anew=True) == "k"
-    assert store.identify("l", begin_anew=False) is None
+    assert store.identify(epoch, "l", begin_anew=False) == "k"
+    assert store.identify(epoch, "k", begin_anew=False) is None, "nothing was noted"
+    assert store.identify(epoch, "l", begin_anew=True) == "k"
+    assert store.identify(epoch, "l", begin_anew=False) is None
     assert store.due("c", 1) == [key], "what it left open has to end"
     assert store.load([key])[key].version != STATE_VERSION

@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.settled import Demand, waits_for
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases_streams_across import never_nearer
-from tests.streaming.stories.drills import VECTORS, known_of
+from tests.streaming.stories.drills import VECTORS, known_of, stuck_in_a_rebalance
 
 Job = dict[str, Any]
 KEY = ("cluster", GROUP)
@@ -143,3 +143,11 @@ def test_lag_counts_from_the_latest_generation_on() -> None:
     assert said(with_lag(0, asked_ms=at_ms), jobs, most_lag=0) == [before]
     assert said(with_lag(0, generation=number - 1), jobs, most_lag=0) == [before]
     assert said(with_lag(0, unknown=2), jobs, most_lag=0) == ["of 2 partitions no committed offset is known"]
+
+
+def test_a_classic_group_whose_rebalance_does_not_end_is_not_at_rest() -> None:
+    """Its last record still says Stable."""
+    known = stuck_in_a_rebalance()
+    assert known.group["status"] == "Stable"
+    (waits,) = said(known, [])
+    assert waits.startswith("a rebalance does not end: ")

@@ -94,7 +94,7 @@ def test_one_that_follows_ends_what_is_known_of_the_one_before() -> None:
     assert isinstance(known, OpenRebalance)
     later = replace(OPEN, generation=5, since_ms=8 * EVERY_MS, at_ms=8 * EVERY_MS)
     new, told = followed(known, later)
-    assert new == later
+    assert new == replace(later, before=1_000, partitions=3), "the first one is not caught up with yet"
     assert told is not None
     assert (told.records, told.caught_up_ms, told.final) == (4_400, None, True)
     assert known.held_up(EMPTY, final=True).records == 4_400
@@ -122,3 +122,18 @@ def test_a_lag_that_was_larger_before_holds_up_no_more(lags: list[int], more: in
     told = [known if isinstance(known, HeldUp) else known.held_up() for known in (one, higher)]
     records = [known.records for known in told if known.records is not None]
     assert len(records) < 2 or records[0] >= records[1]
+
+
+def test_a_second_rebalance_during_the_backlog_of_the_first_has_not_caught_up_with_it() -> None:
+    known = looked_at(OPEN, totals(*BEFORE, 29_000))
+    assert isinstance(known, OpenRebalance)
+    moved_ms = 2 * EVERY_MS
+    second = replace(OPEN, generation=5, since_ms=BEGAN_MS + moved_ms, at_ms=ENDED_MS + moved_ms)
+    goes_on, first = followed(known, second)
+    assert first is not None
+    assert (first.records, first.caught_up_ms) == (28_000, None)
+    after = looked_at(goes_on, totals(*BEFORE, 29_000, 28_800, 28_500))
+    assert isinstance(after, OpenRebalance), "it is far above what it was before the first one"
+    told = looked_at(goes_on, totals(*BEFORE, 29_000, 28_800, 28_500, 900))
+    assert isinstance(told, HeldUp)
+    assert (told.before, told.final) == (1_000, True)
