@@ -195,6 +195,8 @@ class ClusterNumbers:
     def stands_by(self, holder: str | None) -> None:
         """Another job, whose name this is, judges the cluster while this one waits; None: this one does."""
         with self._lock:
+            if holder is None and self.holder is None:
+                return  # what troubles the cluster still does
             self.holder = holder
             self._trouble = None
             self.families.gauge(metrics.STANDBY, self.cluster).set(int(holder is not None))

@@ -37,3 +37,14 @@ def test_a_cluster_that_another_job_judges_leaves_the_job_ready() -> None:
         assert "standby" not in told
     finally:
         exporter.stop()
+
+
+def test_who_never_stood_by_keeps_its_trouble() -> None:
+    """A cluster that refuses the job is begun again and again; what it refuses is told once."""
+    exporter = Exporter(0, clusters=["a"])
+    try:
+        exporter.trouble("a", "the password is wrong")
+        exporter.stands_by("a", None)
+        assert exporter.readiness()[1]["clusters"] == {"a": "the password is wrong"}
+    finally:
+        exporter.stop()
