@@ -40,6 +40,10 @@ def at(folder: Path, point: str, stop: signal.Signals) -> bool:
     except FileNotFoundError:
         return False
     chain = executor_of(os.getpid())
+    if stop is signal.SIGSTOP:
+        # When its Java is killed the kernel would send SIGHUP to what stands still in the same session.
+        with suppress(OSError):
+            os.setsid()
     (folder / f"{point}-pids").write_text(" ".join(map(str, chain)))
     for pid in reversed(chain):
         os.kill(pid, stop)

@@ -7,8 +7,8 @@ from typing import Protocol
 
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 from rebalance_monitor.streaming.config.sections import PollingSection
+from .apart import OffsetsApart
 from .asking import KafkaTopics
-from .asking_progress import KafkaProgress
 from .asking_snapshots import KafkaSnapshots
 from .asking_states import KafkaGroupStates
 from .progress import ProgressPoller, TurnsPolled
@@ -48,10 +48,10 @@ def polled(section: ClusterSection, polling: PollingSection, observer: PollsObse
     groups = None
     if section.source == POLL:
         groups = SnapshotPoller(KafkaSnapshots(client), observer, polling.groups_every_ms / 1000)
-    progress = None
-    if polling.progress:
-        progress = ProgressPoller(KafkaProgress(client), observer, polling.progress_every_ms / 1000)
+    offsets = OffsetsApart(client)
+    progress = ProgressPoller(offsets, observer, polling.progress_every_ms / 1000) if polling.progress else None
     with ExitStack() as running:
+        running.callback(offsets.close)
         for poller in (topics, states, groups, progress):
             if poller is not None:
                 poller.start(section.name)
