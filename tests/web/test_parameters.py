@@ -27,7 +27,7 @@ def test_defaults_are_filled_in() -> None:
         (GENERATIONS, [("limit", "٣")], "limit must be a number"),
         (GENERATIONS, [("limit", "9" * 5000)], "limit must be a number"),
         (GENERATIONS, [("grade", "good")], "grade must be one of match, explainable"),
-        (GENERATIONS, [("gruop", "x")], "it takes cluster, group, grade, limit, cursor"),
+        (GENERATIONS, [("gruop", "x")], "it takes cluster, group, grade, since_ms, until_ms, limit, cursor"),
         (GENERATIONS, [("group", "x"), ("group", "y")], "stands twice"),
         (GENERATIONS, [("group", "a\x00b")], "U+0000"),
         (GENERATION, [("cluster", "c"), ("offset", "1")], "partition is missing"),
