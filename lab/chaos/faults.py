@@ -108,7 +108,7 @@ FAULTS = (
     Fault("job ended (SIGTERM)", _ends),
     Fault("job stands still past its lease", _stands_still),
     Fault("job stands still for a moment", _pauses, changes=0),
-    Fault("PostgreSQL killed", World.kill_postgres),
+    Fault("PostgreSQL crashed", World.crash_postgres),
     Fault("connections to PostgreSQL cut", _connections_cut, changes=0),
     Fault("broker killed", World.kill_broker, changes=0),
     Fault("broker stands still", _broker_pauses, changes=0),

@@ -193,14 +193,9 @@ class World:
 
     # -- what is done to it ----------------------------------------------------------------------------------------
 
-    def kill_postgres(self) -> None:
-        """Its first process and all others of it, and starts it again."""
-        first = int((self.postgres.data / "postmaster.pid").read_text(encoding="ascii").split()[0])
-        children = Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()
-        for pid in (first, *map(int, children)):
-            with suppress(OSError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(1.0)
+    def crash_postgres(self) -> None:
+        """And starts it again on its data."""
+        postgres.crash(self.postgres)
         postgres.start_again(self.postgres)
 
     def kill_broker(self) -> None:

@@ -63,6 +63,11 @@ def stop_server(data: Path) -> None:
         _pg_ctl(data, "-m", "fast", "-t", "20", "stop")
 
 
+def crash(server: Postgres) -> None:
+    """End it at once, without a last write: the next start recovers from what it wrote ahead."""
+    _pg_ctl(server.data, "-m", "immediate", "-t", "20", "stop")
+
+
 def start_again(server: Postgres) -> None:
     """Start a stopped server on the data that it had, at the same address."""
     done = _pg_ctl(server.data, "-o", f'-h "" -k "{server.data}"', "-l", str(server.data / "log"), "start")
