@@ -3,7 +3,6 @@ which is started again whenever it ends, as systemd or Kubernetes do it."""
 
 import os
 import re
-import signal
 import sys
 import threading
 import time
