@@ -13,7 +13,7 @@ def build(what: str, module: Path, package: str, program: Path, instead: str = "
     """Build `package` (an import path, or a folder) in the folder of a module; returns the program. A second time costs
     a second. LabError where that cannot be; `instead` says what to do without Go.
     """
-    go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
+    go = shutil.which("go")
     if go is None:
         raise LabError(f"{what} needs Go, which is not installed{instead and f'; {instead}'}")
     program.parent.mkdir(parents=True, exist_ok=True)
