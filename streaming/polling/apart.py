@@ -8,11 +8,13 @@ in (the assertion of its issue 4605). Asked in a process of its own it costs one
     job gone          the pipe ends, and so does the child
 """
 
-import multiprocessing
-import signal
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from rebalance_monitor.streaming.supervision import PartFailed
@@ -29,8 +31,9 @@ class OffsetsApart:
 
     def __init__(self, client: Mapping[str, str]) -> None:
         self._client = dict(client)
-        self._child: SpawnProcess | None = None
+        self._child: subprocess.Popen[bytes] | None = None
         self._pipe: Connection[Any, Any] | None = None
+        self._ended = False
 
     def committed(self, group: str) -> Mapping[NamedPartition, int]:
         """As `KafkaProgress.committed`."""
@@ -41,13 +44,18 @@ class OffsetsApart:
         return self._asked("ends", list(partitions))  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """Ends the child."""
-        if self._pipe is not None:
-            self._pipe.close()
-        if self._child is not None:
-            self._child.kill()
-            self._child.join()
-        self._child = self._pipe = None
+        """Ends the child. A question under way fails, and a later one starts no other."""
+        self._ended = True
+        self._end_child()
+
+    def _end_child(self) -> None:
+        pipe, child = self._pipe, self._child
+        self._pipe = self._child = None
+        if pipe is not None:
+            pipe.close()
+        if child is not None:
+            child.kill()
+            child.wait()
 
     def _asked(self, question: str, given: object) -> Any:
         try:
@@ -57,7 +65,7 @@ class OffsetsApart:
                 raise TimeoutError
             answer = pipe.recv()
         except (EOFError, OSError) as why:  # a time-out is one, too
-            self.close()
+            self._end_child()
             raise PartFailed(
                 "the process that asks brokers for offsets gave no answer; another one is started", _AGAIN_IN_S
             ) from why
@@ -66,24 +74,29 @@ class OffsetsApart:
         return answer
 
     def _running(self) -> "Connection[Any, Any]":
+        if self._ended:
+            raise EOFError
         if self._pipe is None:
-            context = multiprocessing.get_context("spawn")
-            self._pipe, theirs = context.Pipe()
-            self._child = context.Process(target=answer, args=(theirs, self._client), name="offsets", daemon=True)
-            self._child.start()
-            theirs.close()
+            ours, theirs = socket.socketpair()
+            with theirs:
+                number = theirs.fileno()
+                self._child = subprocess.Popen(  # in a session of its own: Ctrl-C is the job's to answer
+                    [sys.executable, "-m", __name__, str(number)],
+                    pass_fds=(number,),
+                    start_new_session=True,
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
+                )
+            self._pipe = Connection(ours.detach())
+            self._pipe.send(self._client)
         return self._pipe
 
 
-def answer(pipe: "Connection[Any, Any]", client: Mapping[str, str]) -> None:
-    """The child: until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes; whoever asks ends this one
-    asked = KafkaProgress(client)
+def answer(pipe: "Connection[Any, Any]") -> None:
+    """The child: until the pipe ends. The first message is what the client is configured with: not an argument, which
+    everyone on the machine could read."""
+    asked = KafkaProgress(pipe.recv())
     while True:
-        try:
-            question, given = pipe.recv()
-        except EOFError:
-            return
+        question, given = pipe.recv()
         try:
             found: Any = getattr(asked, question)(given)
         except (GroupRefused, PartFailed) as why:
@@ -91,3 +104,8 @@ def answer(pipe: "Connection[Any, Any]", client: Mapping[str, str]) -> None:
         except Exception as why:  # the text of a library may hold an address with a password
             found = PartFailed(f"the brokers could not be asked for offsets ({type(why).__name__})")
         pipe.send(found)
+
+
+if __name__ == "__main__":
+    with suppress(EOFError, ConnectionError):  # the job has ended
+        answer(Connection(int(sys.argv[1])))

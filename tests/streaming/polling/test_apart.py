@@ -16,11 +16,10 @@ NOBODY = {"bootstrap.servers": "127.0.0.1:1"}
 JOB = """
 import sys
 from rebalance_monitor.streaming.polling.apart import OffsetsApart
-if __name__ == "__main__":
-    asked = OffsetsApart({"bootstrap.servers": "127.0.0.1:1"})
-    asked._running()
-    print(asked._child.pid, flush=True)
-    sys.stdin.read()
+asked = OffsetsApart({"bootstrap.servers": "127.0.0.1:1"})
+asked._running()
+print(asked._child.pid, flush=True)
+sys.stdin.read()
 """
 
 
@@ -34,13 +33,33 @@ def test_one_that_was_aborted_is_replaced() -> None:
         asked._running()
         first = asked._child
         assert first is not None
-        assert first.pid is not None
         os.kill(first.pid, signal.SIGABRT)
-        first.join()
+        first.wait()
         with pytest.raises(PartFailed, match="gave no answer; another one is started"):
             asked.committed("g")
         with pytest.raises(PartFailed, match="did not say what g has committed"):
             asked.committed("g")
+
+
+def test_after_its_end_nobody_starts_another_one() -> None:
+    asked = OffsetsApart(NOBODY)
+    asked._running()
+    child = asked._child
+    assert child is not None
+    asked.close()
+    assert child.returncode == -signal.SIGKILL
+    with pytest.raises(PartFailed):
+        asked.committed("g")
+    assert asked._child is None
+
+
+def test_no_other_user_of_the_machine_reads_the_clients_password() -> None:
+    with closing(OffsetsApart({**NOBODY, "sasl.password": "planted"})) as asked:
+        asked._running()
+        assert asked._child is not None
+        for name in ("cmdline", "environ"):
+            with open(f"/proc/{asked._child.pid}/{name}", "rb") as told:
+                assert b"planted" not in told.read()
 
 
 def test_it_ends_with_the_job_however_that_ends() -> None:

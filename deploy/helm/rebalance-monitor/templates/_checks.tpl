@@ -71,6 +71,7 @@ is the chart's matter. Shapes are in values.schema.json.
 
 {{- define "rebalance-monitor.shownProperties" -}}
 api.version.request
+aws.region
 broker.address.family
 broker.address.ttl
 client.dns.lookup
