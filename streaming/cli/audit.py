@@ -6,7 +6,7 @@ import threading
 from contextlib import closing
 from typing import Any
 
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 from .exit_codes import CANNOT_TELL, DONE, ENDED, FOUND, InputError
 from .opening import database_dsn, need, settings_from
 from .output import print_json

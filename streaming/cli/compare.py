@@ -4,7 +4,7 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 from .exit_codes import CANNOT_TELL, DONE, FOUND, InputError
 from .opening import database_dsn, need, settings_from
 from .output import print_json

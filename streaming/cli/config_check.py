@@ -2,13 +2,12 @@
 
 from importlib import resources
 
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.certificates import unusable
 from rebalance_monitor.streaming.config.client_properties import in_clear
 from rebalance_monitor.streaming.config.kafka import KafkaSection
 from rebalance_monitor.streaming.config.rights import rights_of
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
-from rebalance_monitor.streaming.config.settings import lacking
+from rebalance_monitor.streaming.config.settings import Settings, lacking
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from .exit_codes import BAD_INPUT, DONE, InputError
 from .opening import settings_from, source

@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
+from rebalance_monitor.streaming.config.settings import Settings
 from .config_ports import ports
 from .opening import need
 

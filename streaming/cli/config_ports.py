@@ -4,8 +4,8 @@ import errno
 import socket
 from collections.abc import Callable, Iterator
 
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.sections import reached_at
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.metrics import READY
 
 ASKED_WITHIN_S = 3.0

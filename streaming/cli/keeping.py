@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 
 if TYPE_CHECKING:
     from rebalance_monitor.streaming.metrics.prometheus import Exporter

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
 from .exit_codes import DONE, InputError
 from .moments import duration_ms, moment_ms

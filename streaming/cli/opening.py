@@ -4,9 +4,11 @@ import importlib
 import os
 import ssl
 
-from rebalance_monitor.streaming.config import ConfigError, Settings, load
 from rebalance_monitor.streaming.config.certificates import Certificate, Report
+from rebalance_monitor.streaming.config.loading import load
+from rebalance_monitor.streaming.config.section import ConfigError
 from rebalance_monitor.streaming.config.sections import TlsSection
+from rebalance_monitor.streaming.config.settings import Settings
 from .exit_codes import InputError
 
 

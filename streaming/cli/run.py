@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.certificates import unusable
 from rebalance_monitor.streaming.config.client_reference import ClientReference
-from rebalance_monitor.streaming.config.settings import lacking
+from rebalance_monitor.streaming.config.settings import Settings, lacking
 from rebalance_monitor.streaming.config.supported import POSTGRESQL, PYTHON, not_tested
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.certificates import Pinned
 from rebalance_monitor.streaming.config.section import is_http_url
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.incidents.damping import damping_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY

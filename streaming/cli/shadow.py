@@ -2,7 +2,7 @@
 
 import re
 
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 from .exit_codes import InputError
 
 LIVE = "rebalance_monitor"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from .opening import database_dsn, settings_from
 from .shadow import shadow_dsn

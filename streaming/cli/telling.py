@@ -3,7 +3,7 @@
 import threading
 from dataclasses import dataclass, field
 
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.model.settings import teams
 from rebalance_monitor.streaming.core.runbooks import Addresses
 from rebalance_monitor.streaming.metrics.limits import SeriesLimits

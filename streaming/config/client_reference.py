@@ -3,18 +3,16 @@
     driver        properties that are shown, names of the hidden ones, where the configuration is   -> plan of the query
     task, reader  the same, and the hidden values from the configuration and the environment there  -> librdkafka
 
-A client without credentials needs no configuration where it connects.
+A client without credentials needs no configuration where it connects, and imports nothing of it: each start of a query
+has a few processes that only parse this.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic import SecretStr
-
-from .clusters import ClusterSection
-from .loading import load
-from .section import ConfigError
+if TYPE_CHECKING:
+    from .clusters import ClusterSection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +26,9 @@ class ClientReference:
     cluster: str = ""
 
     @classmethod
-    def of(cls, section: ClusterSection, config: str | None) -> "ClientReference":
+    def of(cls, section: "ClusterSection", config: str | None) -> "ClientReference":
+        from pydantic import SecretStr
+
         hidden = {name: value for name, value in section.client.items() if isinstance(value, SecretStr)}
         whole = section.librdkafka()
         return cls(
@@ -47,6 +47,9 @@ class ClientReference:
         """Credentials in clear: never print or log the result. ConfigError where the configuration lacks them."""
         if not self.hidden:
             return dict(self.shown)
+        from .loading import load
+        from .section import ConfigError
+
         found = {one.name: one for one in load(self.config, environ).clusters}.get(self.cluster)
         there = {} if found is None else found.librdkafka()
         if lacking := [name for name in self.hidden if name not in there]:

@@ -18,9 +18,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.guarding.fold import FoldGroup

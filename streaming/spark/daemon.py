@@ -12,6 +12,7 @@ import sys
 OF_TASKS = "pyspark.worker"
 WANTED = (
     "confluent_kafka",
+    "rebalance_monitor.streaming.spark.reading",
     "rebalance_monitor.streaming.spark.source",
     "rebalance_monitor.streaming.spark.tasks",
     "rebalance_monitor.streaming.store.postgres",

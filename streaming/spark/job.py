@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
 from rebalance_monitor.streaming.core.model.published import as_object
@@ -259,6 +259,7 @@ class Job:
             cluster=self._section.name,
             cluster_id=self._cluster_id,
             topics=topics,
+            committed=tuple(sorted(REGISTRY.committed)),
             positions=tuple(
                 (k.topic, k.topic_id, k.partition, at)
                 for k, at in function.positions.items()

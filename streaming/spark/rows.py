@@ -17,7 +17,7 @@ position                   body {"start","end","planned","records","bytes","why"
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -37,27 +37,9 @@ from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 from rebalance_monitor.streaming.core.reading.decoding import Glance
 from rebalance_monitor.streaming.guarding.decoding import decoded
 from rebalance_monitor.streaming.guarding.traces import fingerprint_of
+from .columns import COLUMNS
 
-# Columns with their types in the words of Arrow and of Spark.
-_COLUMNS: tuple[tuple[str, Callable[[], pa.DataType], str], ...] = (
-    ("cluster", pa.string, "string"),
-    ("topic", pa.string, "string"),
-    ("topic_id", pa.string, "string"),
-    ("partition", pa.int32, "int"),
-    ("offset", pa.int64, "bigint"),
-    ("kind", pa.string, "string"),
-    ("timestamp_ms", pa.int64, "bigint"),
-    ("group", pa.string, "string"),
-    ("protocol_type", pa.string, "string"),
-    ("key", pa.binary, "binary"),
-    ("value", pa.binary, "binary"),
-    ("lifecycle", pa.string, "string"),
-    ("body", pa.string, "string"),
-    ("hole", pa.int64, "bigint"),
-)
-SCHEMA = pa.schema([(name, kind()) for name, kind, _ in _COLUMNS])
-# SQL reserves some of the names, so all are quoted.
-SPARK_SCHEMA = ", ".join(f"`{name}` {kind}" for name, _, kind in _COLUMNS)
+SCHEMA = pa.schema([(name, getattr(pa, kind)()) for name, kind, _ in COLUMNS])
 ROWS_PER_BATCH = 2_000
 TICK, POSITION, GROUPS = "tick", "position", "groups"
 

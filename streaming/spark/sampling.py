@@ -10,10 +10,9 @@ is not wanted, because groups are polled, a sample is complete without any topic
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from itertools import islice
 
-from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.supervision import Supervised
 from .ends import LASTING, NO_SUCH_TOPIC, ClusterError, ClusterView, FoundTopics, NamedPartition
 from .offsets import COORDINATORS_LOG, Bounds, Offset, Sample, SourcePartition
@@ -39,6 +38,7 @@ class Sampler:
         self,
         view: ClusterView,
         wanted: Callable[[], Mapping[str, str]],
+        committed: Collection[str],
         longest_pause_s: float,
         now_ms: Callable[[], int],
         on_change: Callable[["Sampler"], None],
@@ -47,6 +47,7 @@ class Sampler:
     ) -> None:
         self._view, self._wanted, self._now_ms, self._on_change = view, wanted, now_ms, on_change
         self._longest_pause_s, self._made_on_demand = longest_pause_s, made_on_demand
+        self._committed = committed
         self._looks_without: dict[str, int] = {}
         self._pause_s = SHORTEST_PAUSE_S
         self._lows: dict[SourcePartition, int] = {}
@@ -127,8 +128,8 @@ class Sampler:
         tick_ms = self._now_ms()
         places = [(name, p) for name, info in sorted(self.topics.found.items()) for p in sorted(info.leaders)]
         # A transaction that is open hides its records from the topic's readers in Kafka, and so from the monitor.
-        stable = tuple(place for place in places if self._kinds.get(place[0]) in REGISTRY.committed)
-        plain = tuple(place for place in places if self._kinds.get(place[0]) not in REGISTRY.committed)
+        stable = tuple(place for place in places if self._kinds.get(place[0]) in self._committed)
+        plain = tuple(place for place in places if self._kinds.get(place[0]) not in self._committed)
         ends = {**self._view.ends(plain, committed=False), **self._view.ends(stable, committed=True)}
         lows = self._beginnings(places)
         bounds: dict[SourcePartition, Bounds] = {}

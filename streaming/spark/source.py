@@ -1,7 +1,8 @@
 """The streaming source of one cluster: a PySpark Python Data Source over librdkafka.
 
 Three places run this code. The reader's process of the driver answers `initialOffset`, `latestOffset` and `partitions`
-from cached samples; worker processes run `read`; the batch function speaks to the reader's process through `Channel`.
+from cached samples; worker processes run `read`, and they alone import what decodes; the batch function speaks to the
+reader's process through `Channel`.
 Start positions come from the database through the options, so Spark's checkpoint holds nothing that could be missed.
 """
 
@@ -12,16 +13,15 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, SupportsTriggerAvailableNow
 
 from rebalance_monitor.streaming.config.client_reference import ClientReference
-from rebalance_monitor.streaming.core.model.records import Tick
 from . import stacks
 from .channel import Channel, Control, ReaderStatus
+from .columns import SPARK_SCHEMA
 from .ends import KafkaView
 from .lag import Lag
 from .offsets import (
@@ -39,11 +39,12 @@ from .offsets import (
     spans,
     with_homes,
 )
-from .reading import Reading, gone_spans, read_spans
-from .rows import SPARK_SCHEMA, arrow_batches, groups_line, tick_line
 from .sampling import Sampler
 from .saying import say_on_stderr
 from .watchdog import READER, TASK
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 FORMAT = "rebalance_monitor_kafka"
 # A record of an unknown topic is taken for this large until the first batch has measured it.
@@ -60,11 +61,13 @@ NO_LEADER = -1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
     """Everything the source must know; it stands in the query's plan. `unread`: of the status of the reader before this
-    one."""
+    one. `committed`: kinds of topics of which
+    only records of committed transactions are read."""
 
     cluster: str
     cluster_id: str
     topics: dict[str, str]
+    committed: tuple[str, ...]
     positions: tuple[tuple[str, str, int, int], ...]
     unread: dict[str, tuple[int, int]]
     channel: str
@@ -83,6 +86,7 @@ class SourceOptions:
     def parse(cls, options: MutableMapping[str, str]) -> "SourceOptions":
         raw: dict[str, Any] = json.loads(options["settings"])
         raw["positions"] = tuple((topic, topic_id, p, offset) for topic, topic_id, p, offset in raw["positions"])
+        raw["committed"] = tuple(raw["committed"])
         raw["client"] = ClientReference.parse(raw["client"])
         return cls(**raw)
 
@@ -202,8 +206,12 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         kinds = {**self._options.topics, **control.topics}
         return [Bundle(one, tick_ms, kinds, after.gone) for one in made or [BundleOf()]]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         """Runs in a worker process: decoded rows, positions, the bundle's groups, and the tick of the batch."""
+        from rebalance_monitor.streaming.core.model.records import Tick
+        from .reading import Reading, gone_spans, read_spans
+        from .rows import arrow_batches, groups_line, tick_line
+
         assert isinstance(partition, Bundle)
         options = self._options
         stacks.offer(Path(options.channel), TASK)
@@ -233,6 +241,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             self._sampler = Sampler(
                 KafkaView(self._options.librdkafka()),
                 self._wanted,
+                self._options.committed,
                 self._options.poll_max_ms / 1000,
                 lambda: time.time_ns() // 1_000_000,
                 self._report,

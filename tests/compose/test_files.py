@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rebalance_monitor.dashboards.places import PLACES
-from rebalance_monitor.streaming.config import load
+from rebalance_monitor.streaming.config.loading import load
 from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]

@@ -14,8 +14,9 @@ from pydantic import BaseModel, SecretStr
 
 from lab.paths import ROOT
 from rebalance_monitor.dashboards.alerts import rule_file
-from rebalance_monitor.streaming.config import Settings, load
 from rebalance_monitor.streaming.config.client_properties import SHOWN
+from rebalance_monitor.streaming.config.loading import load
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.metrics.endpoint import Endpoint
 from tests.deploy.rendered import CHART, ONE, PAIR, Resource, container, environment, resources, run, template
 

@@ -13,7 +13,7 @@ import yaml
 
 from lab import helm
 from lab.paths import ROOT
-from rebalance_monitor.streaming.config import load
+from rebalance_monitor.streaming.config.loading import load
 from tests.deploy.rendered import container, environment, resources
 
 pytestmark = pytest.mark.helm

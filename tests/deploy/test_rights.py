@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from lab.paths import ROOT
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.rights import CLUSTER_NAME, rights_of
+from rebalance_monitor.streaming.config.settings import Settings
 
 USER: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "strimzi" / "kafka-user.yaml").read_text(encoding="utf-8"))
 Right = tuple[str, str, str]

@@ -15,8 +15,8 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from lab.cluster import config_topic
 from lab.ports import free_ports
 from rebalance_monitor.streaming.cli.config_connect import answers
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.rights import CLUSTER, CONFIGS, GROUPS, LOG, STATUSES, TOPICS, Right, rights_of
+from rebalance_monitor.streaming.config.settings import Settings
 from tests.integration.secured import Secured, secured
 from tests.integration.watched import TOPIC
 from tests.waiting import PATIENCE_S, until

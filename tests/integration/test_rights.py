@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from lab.cluster import config_topic
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.rights import rights_of
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.polling.asking_progress import GroupRefused, KafkaProgress
 from rebalance_monitor.streaming.supervision import PartFailed
 from tests.integration.secured import Secured, client, secured

@@ -43,6 +43,7 @@ class Drained:
             cluster="own",
             cluster_id=cluster_id,
             topics={OFFSETS: "offsets", CONFIGS: "config"},
+            committed=("config",),
             positions=tuple((key.topic, key.topic_id, key.partition, at) for key, at in start.items()),
             unread={},
             channel=str(folder),

@@ -9,9 +9,9 @@ import pytest
 from aws_msk_iam_sasl_signer import MSKAuthTokenProvider
 from confluent_kafka import Consumer
 
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.config.rights import rights_of
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
 from tests.integration.secured import Secured, secured
 from tests.issuer import AUDIENCE, Issuer, issuer

@@ -14,7 +14,8 @@ from pydantic import BaseModel
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.outline import visible_lines
 from rebalance_monitor.streaming.cli.terminal import Terminal
-from rebalance_monitor.streaming.config import ConfigError, load
+from rebalance_monitor.streaming.config.loading import load
+from rebalance_monitor.streaming.config.section import ConfigError
 from rebalance_monitor.streaming.config.settings import Settings
 
 ESC, HALF, LONG = "\x1b[31m", "\udcff", "x" * 5_000

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli import main
-from rebalance_monitor.streaming.config import load
 from rebalance_monitor.streaming.config.client_properties import OWNED_BY_MONITOR, SHOWN
 from rebalance_monitor.streaming.config.java_properties import JAVA_ONLY
+from rebalance_monitor.streaming.config.loading import load
 
 CLUSTER = "{name: a, bootstrap_servers: 'k:1'}"
 DATABASE = "database: {dsn: 'postgresql://monitor@db/monitor'}\n"

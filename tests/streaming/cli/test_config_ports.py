@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from rebalance_monitor.streaming.cli.config_ports import ports
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.commands import EXIT_CODES, parser
-from rebalance_monitor.streaming.config import load
+from rebalance_monitor.streaming.config.loading import load
 
 ROOT = Path(__file__).parents[3]
 PAGES = ("README.md", "docs/running.md", "docs/commands.md", "docs/tutorial.md")

@@ -10,11 +10,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from rebalance_monitor.streaming.config import ConfigError, load
 from rebalance_monitor.streaming.config.amazon import NO_REGION, connecting
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.config.java_properties import refused_because
+from rebalance_monitor.streaming.config.loading import load
+from rebalance_monitor.streaming.config.section import ConfigError
 from rebalance_monitor.streaming.spark.ends import ClientRefused, KafkaView
 
 IAM = {"security.protocol": "SASL_SSL", "sasl.mechanism": "AWS_MSK_IAM"}

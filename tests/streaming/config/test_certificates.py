@@ -8,9 +8,9 @@ import pytest
 import yaml
 
 from rebalance_monitor.streaming.cli import main
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.certificates import Certificate, unusable
 from rebalance_monitor.streaming.config.sections import TlsSection
+from rebalance_monitor.streaming.config.settings import Settings
 from tests.certificates import Authority, Issued
 
 AUTHORITY = Authority.made()

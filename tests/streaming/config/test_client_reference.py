@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_monitor.streaming.config import ConfigError, load
 from rebalance_monitor.streaming.config.client_reference import ClientReference
+from rebalance_monitor.streaming.config.loading import load
+from rebalance_monitor.streaming.config.section import ConfigError
 
 SECRET, ROTATED = "s3cr3t-one", "s3cr3t-two"
 VARIABLE = "REBALANCE_MONITOR__CLUSTERS__0__CLIENT__SASL_PASSWORD"

@@ -8,8 +8,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from rebalance_monitor.streaming.config import load
 from rebalance_monitor.streaming.config.clusters import ClusterSection, ConnectSection, StreamsSection
+from rebalance_monitor.streaming.config.loading import load
 from rebalance_monitor.streaming.config.settings import Settings
 
 PATH = Path(__file__).parents[3] / "conf" / "default.yaml"

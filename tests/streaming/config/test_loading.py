@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_monitor.streaming.config import ConfigError, Settings, load
+from rebalance_monitor.streaming.config.loading import load
+from rebalance_monitor.streaming.config.section import ConfigError
+from rebalance_monitor.streaming.config.settings import Settings
 
 TAKEN = "group.id is set by the monitor itself; remove it"
 CLUSTER = "clusters: [{name: a, bootstrap_servers: 'k:9092'}]\n"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_monitor.streaming.config import ConfigError, load
+from rebalance_monitor.streaming.config.loading import load
+from rebalance_monitor.streaming.config.section import ConfigError
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.incidents.damping import damping_of
 from rebalance_monitor.streaming.core.incidents.maintenance import muting

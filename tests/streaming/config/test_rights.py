@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 from rebalance_monitor.streaming.cli import main
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.rights import ALL, CLUSTER_NAME, KINDS, AclOperation, markdown, rights_of
+from rebalance_monitor.streaming.config.settings import Settings
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_monitor.streaming.config import ConfigError, load
+from rebalance_monitor.streaming.config.loading import load
+from rebalance_monitor.streaming.config.section import ConfigError
 from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSettings
 
 START = "clusters:\n- name: a\n  bootstrap_servers: k:9092\n  streams: {app: {"

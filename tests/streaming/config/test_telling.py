@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from rebalance_monitor.streaming.config import ConfigError, load
+from rebalance_monitor.streaming.config.loading import load
 from rebalance_monitor.streaming.config.metrics import MetricsSection
+from rebalance_monitor.streaming.config.section import ConfigError
 from rebalance_monitor.streaming.config.settings import Settings
 
 SECRET = "planted-secret"

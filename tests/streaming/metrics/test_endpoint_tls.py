@@ -12,9 +12,9 @@ import pytest
 
 from lab.asking import local
 from rebalance_monitor.streaming.cli.config_ports import ports
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.certificates import Certificate, Pinned
 from rebalance_monitor.streaming.config.sections import TlsSection
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.web.upstream import StreamingJob
 from tests.certificates import FROM, HOST, Authority

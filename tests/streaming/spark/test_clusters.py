@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.spark.clusters import Clusters, SharedSession, identified
 from rebalance_monitor.streaming.spark.failures import CannotRun, ClusterRefused

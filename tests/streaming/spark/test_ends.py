@@ -43,7 +43,9 @@ class Looks:
     ) -> None:
         self.cluster, self._at_s = Cluster(says), 0.0
         wanted: dict[str, str] = {OFFSETS: "offsets", "connect-configs": "config"}
-        self._sampler = Sampler(self.cluster, lambda: wanted, 1.0, lambda: 1_000, lambda _: None, made_on_demand, known)
+        self._sampler = Sampler(
+            self.cluster, lambda: wanted, (), 1.0, lambda: 1_000, lambda _: None, made_on_demand, known
+        )
 
     @property
     def blind(self) -> str | None:
@@ -189,7 +191,7 @@ def test_what_goes_wrong_beside_the_cluster_is_a_problem_and_the_sampling_goes_o
         if sampler.problem is None:
             seen.set()
 
-    sampler = Sampler(Cluster(THERE), wanted, 0.01, lambda: 1_000, note)
+    sampler = Sampler(Cluster(THERE), wanted, (), 0.01, lambda: 1_000, note)
     sampler.start()
     assert seen.wait(PATIENCE_S)
     sampler.stop()

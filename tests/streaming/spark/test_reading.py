@@ -104,7 +104,7 @@ def test_topics_and_partitions_are_found_while_running(server: Broker) -> None:
     client = {"bootstrap.servers": server.address}
     admin = AdminClient(client)
     wanted: dict[str, str] = {"grows": "status"}
-    sampler = Sampler(KafkaView(client), lambda: wanted, 0.5, lambda: 1, lambda _: None)
+    sampler = Sampler(KafkaView(client), lambda: wanted, (), 0.5, lambda: 1, lambda _: None)
     sampler.refresh(0.0)
     assert sampler.topics.missing == {"grows": "no_such_topic"}
     assert sampler.sample is not None

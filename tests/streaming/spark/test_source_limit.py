@@ -17,7 +17,8 @@ RATE = int(20 * FIRST_GUESS_BYTES)  # records a second
 
 def test_an_exhausted_limit_does_not_end_what_is_available_now(tmp_path: Path) -> None:
     options = SourceOptions(
-        cluster="c", cluster_id="k", topics={KEY.topic: "offsets"}, positions=(), unread={}, channel=str(tmp_path),
+        cluster="c", cluster_id="k", topics={KEY.topic: "offsets"}, committed=(), positions=(), unread={},
+        channel=str(tmp_path),
         max_bytes_per_second_per_broker=RATE, heartbeat_ms=10_000, poll_max_ms=500, read_timeout_ms=1_000,
         max_lag_s=10.0, client=ClientReference(shown={}),
     )  # fmt: skip
