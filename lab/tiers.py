@@ -133,7 +133,8 @@ TIERS = (
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of pytest: its exit code, its counts of tests, what it said, and how long each file of tests took."""
+    """One call of pytest: its exit code, its counts of tests, what it said, and how long each file of tests took.
+    `processor_s`: of it and of all that it started and waited for."""
 
     code: int
     passed: int
@@ -141,6 +142,7 @@ class Run:
     skipped: int
     said: bytes
     seconds: Mapping[str, float]
+    processor_s: float = 0.0
 
 
 def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -165,15 +167,17 @@ def pytest(tests: Sequence[str], *, nice: int = 0) -> Run:
         with subprocess.Popen(
             command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         ) as process:
+            assert process.stdout is not None
             try:
-                said, _ = process.communicate()
-            finally:
-                process.wait()  # at Ctrl-C `communicate` gives up long before pytest has cleaned up
+                said = process.stdout.read()
+            finally:  # at Ctrl-C pytest cleans up first
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
         passed, failed, skipped = _counts(report)
         seconds = _seconds(report)
     if process.returncode not in (0, NO_TESTS) and failed == 0:
         failed = 1  # pytest itself failed, for instance while collecting
-    return Run(process.returncode, passed, failed, skipped, said, seconds)
+    return Run(process.returncode, passed, failed, skipped, said, seconds, used.ru_utime + used.ru_stime)
 
 
 def outcome(tier: Tier, runs: Sequence[Run], seconds: float) -> Outcome:
@@ -262,7 +266,7 @@ class Queues:
                 self.runs[piece.tier.name].append(run)
                 self.seconds[piece.tier.name] += time.monotonic() - began
                 if run.code != NO_TESTS:
-                    heading = f"\n=== tier {piece.tier.name} {piece.name} ===\n"
+                    heading = f"\n=== tier {piece.tier.name} {piece.name}, {run.processor_s:.0f} s of a processor ===\n"
                     sys.stdout.buffer.write(heading.encode() + run.said)
                     sys.stdout.flush()
 
