@@ -30,6 +30,7 @@ from rebalance_monitor.streaming.core.replay import RawRecord
 from .exit_codes import InputError
 from .input_lines import STDIN, lines_of, unreadable
 
+SETTINGS, NOBODY = "settings", "nobody:1"
 TAGS = "rack.aware.assignment.tags"
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"
 TOPIC_ID_BYTES = 16
@@ -78,11 +79,27 @@ def settings_of(path: Path) -> ClusterSettings:
     except (OSError, UnicodeDecodeError) as why:
         raise unreadable(described, why) from why
     cluster = _parsed(text, str(described))
+    if SETTINGS in cluster:
+        return _configured(cluster, path, str(described))
     return ClusterSettings(
         name=str(cluster.get("capture") or name_of(path)),
         connect=_connect(cluster, str(described)),
         streams=_streams(cluster),
     )
+
+
+def _configured(cluster: CaptureLine, path: Path, where: str) -> ClusterSettings:
+    """Settings in the configuration's own words, as the command `capture` writes them."""
+    from rebalance_monitor.streaming.config.clusters import ClusterSection
+    from rebalance_monitor.streaming.config.loading import checked
+    from rebalance_monitor.streaming.config.section import ConfigError
+
+    told = _typed(cluster, SETTINGS, dict, where)
+    try:
+        section = checked(ClusterSection, {"name": name_of(path), **told, "bootstrap_servers": NOBODY}, where)
+    except ConfigError as why:
+        raise InputError(str(why)) from why
+    return section.core()
 
 
 def knowledge_of(path: Path) -> Knowledge:

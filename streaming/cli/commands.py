@@ -68,6 +68,19 @@ def parser() -> argparse.ArgumentParser:
     _output(replay)
     replay.set_defaults(handle=_replay)
 
+    capture = commands.add_parser("capture", help="take a capture of a live cluster, which other commands read")
+    capture.add_argument("--out", required=True, metavar="DIR", help="a folder that is not there yet")
+    where = capture.add_mutually_exclusive_group()
+    where.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
+    where.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="brokers that ask for no credentials")
+    capture.add_argument("--cluster", metavar="NAME", help="which one of the configuration")
+    capture.add_argument("--group", action="append", default=[], metavar="PATTERN", help="only these, with * and ?")
+    capture.add_argument("--since", metavar="TIME", help="records of groups of the time before, such as 30m")
+    capture.add_argument("--for", dest="lasts", metavar="TIME", help="and go on reading for so long, such as 10m")
+    capture.add_argument("--max-bytes", default="256m", metavar="SIZE", help="keys and values (default: 256m)")
+    _output(capture)
+    capture.set_defaults(handle=_capture)
+
     plan = commands.add_parser("plan", help="compute what Kafka's own classes would answer")
     plan_arguments(plan, FAMILIES)
     plan.add_argument(
@@ -207,6 +220,22 @@ def _replay(arguments: argparse.Namespace) -> int:
         arguments.config,
         use_settings=not arguments.no_settings,
         with_commits=arguments.with_commits,
+        output=arguments.output,
+    )
+
+
+def _capture(arguments: argparse.Namespace) -> int:
+    from .capture import capture
+
+    return capture(
+        arguments.config,
+        arguments.bootstrap_servers,
+        arguments.cluster,
+        folder=arguments.out,
+        groups=arguments.group,
+        since=arguments.since,
+        lasts=arguments.lasts,
+        most=arguments.max_bytes,
         output=arguments.output,
     )
 

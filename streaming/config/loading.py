@@ -3,15 +3,16 @@
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
 from . import yaml_file
 from .environment import dotted, known_keys, overlay
-from .section import ConfigError
+from .section import ConfigError, Section
 from .settings import Settings
 
+S = TypeVar("S", bound=Section)
 _MOMENT = "must be a moment with its offset to UTC, such as 2026-01-10T20:00:00Z"
 # What the validator calls a kind of mistake -> what is wrong, in words for people who know no Python.
 _PLAIN = {
@@ -45,11 +46,18 @@ def load(path: str | Path | None, env: Mapping[str, str]) -> Settings:
     """Settings from defaults, then the file at `path` (None: no file), then the variables in `env`."""
     where = "configuration" if path is None else str(path)
     values = {} if path is None else yaml_file.read(Path(path))
-    origins = overlay(values, env)
+    return checked(Settings, values, where, overlay(values, env))
+
+
+def checked(
+    kind: type[S], values: Mapping[str, Any], where: str, origins: Mapping[tuple[str | int, ...], str] | None = None
+) -> S:
+    """A section of these values; `origins`: variables of the environment that some of them came from. ConfigError names
+    what is wrong in `where`."""
     try:
-        return Settings.model_validate(values)
+        return kind.model_validate(values)
     except ValidationError as why:
-        lines = [_line(dict(problem), where, origins) for problem in why.errors(include_url=False)]
+        lines = [_line(dict(problem), where, origins or {}) for problem in why.errors(include_url=False)]
         raise ConfigError("\n".join(dict.fromkeys(lines))) from None
 
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias, assert_never
 
 from rebalance_monitor.schemas import connect_protocol
+from rebalance_monitor.schemas.connect_kept import config_value_kept, status_value_kept
 from rebalance_monitor.schemas.connect_topics import (
     NOT_JSON,
     ConfigRecord,
@@ -28,8 +29,8 @@ from rebalance_monitor.streaming.core.model.results import Source, UndecodableRe
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.reading.shown import ShownObject, plain
 
-CONFIG = TopicKind("config", lambda key: partial(decode_config_row, digest_key=key), committed=True)
-STATUS = TopicKind("status", lambda _: decode_status_row)
+CONFIG = TopicKind("config", lambda key: partial(decode_config_row, digest_key=key), config_value_kept, committed=True)
+STATUS = TopicKind("status", lambda _: decode_status_row, status_value_kept)
 
 CONFIG_SUFFIXES = ("-configs", "-config")
 STATUS_SUFFIXES = ("-status", "-statuses")

@@ -14,10 +14,12 @@ DecodeRecord = Callable[[str, int, int, int, bytes | None, bytes | None], Row | 
 @dataclass(frozen=True, slots=True)
 class TopicKind:
     """What such a topic holds. `decoder`: the decoder that computes digests of what nobody may store with this key.
+    `kept`: of key and value, a value that it reads alike and that holds nothing that nobody may store.
     `committed`: its readers in Kafka see records of committed transactions alone."""
 
     name: str
     decoder: Callable[[bytes], DecodeRecord]
+    kept: Callable[[bytes | None, bytes | None], bytes | None]
     committed: bool = False
 
 
