@@ -116,6 +116,13 @@ def parser() -> argparse.ArgumentParser:
     _output(check)
     check.set_defaults(handle=_config_check)
 
+    init = actions.add_parser("init", help="write a commented configuration for a live cluster")
+    asked = init.add_mutually_exclusive_group()
+    asked.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="brokers that ask for no credentials")
+    asked.add_argument("--config", metavar="FILE", help="a configuration that says how the cluster is reached")
+    init.add_argument("--out", metavar="FILE", help="a file that is not there yet (default: print it)")
+    init.set_defaults(handle=_config_init)
+
     default = actions.add_parser("default", help="print every key with its default and what it is for")
     default.set_defaults(handle=_config_default)
 
@@ -261,6 +268,12 @@ def _config_check(arguments: argparse.Namespace) -> int:
     from .config_check import config_check
 
     return config_check(arguments.config, connect=arguments.connect, output=arguments.output)
+
+
+def _config_init(arguments: argparse.Namespace) -> int:
+    from .config_init import config_init
+
+    return config_init(arguments.config, arguments.bootstrap_servers, arguments.out)
 
 
 def _config_default(arguments: argparse.Namespace) -> int:

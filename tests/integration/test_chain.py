@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from lab.cluster import offsets_reader
+from lab.cluster import offsets_reader, workers
 from lab.cluster.offsets_reader import Coordinates
 from lab.demo import checker
 from lab.demo.play import CONNECTORS, Play
@@ -16,6 +16,8 @@ from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Progress
 from lab.sessions import members
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.config.loading import load
 from tests.integration.watched import own_lab
 
 pytestmark = pytest.mark.integration
@@ -37,6 +39,16 @@ def command_line(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
 
 
+def assert_configured(stage: Stage) -> None:
+    """A configuration that is made of what the cluster says names its Connect group with its topics."""
+    wanted = FOLDER / "made.yaml"
+    assert main(["config", "init", "--bootstrap-servers", stage.broker.address, "--out", str(wanted)]) == 0
+    (cluster,) = load(wanted, {}).clusters
+    named = cluster.connect[GROUP]
+    assert named.config_topic == workers.config_topic(GROUP)
+    assert named.status_topic == workers.status_topic(GROUP)
+
+
 def test_every_rebalance_is_judged_and_survives_a_killed_job(stage: Stage) -> None:
     # These are the processes that the rest of the test is about.
     assert "kafka.Kafka" in command_line(stage.broker.child.pid)
@@ -45,6 +57,7 @@ def test_every_rebalance_is_judged_and_survives_a_killed_job(stage: Stage) -> No
     assert "rebalance-monitor run" in command_line(first_job)
     assert any("org.apache.spark" in command_line(pid) for pid in members(first_job))
 
+    assert_configured(stage)
     story = Story(stage.postgres.dsn, stage.lab.progress)
     agreed = Play(stage, story).act()
     assert agreed, "the checker found a difference, printed above"
