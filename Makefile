@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history fuzz attack foreign share probing chaos oracle test test-of check metrics-page rooms picture clean
+.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history fuzz sweep attack foreign share probing chaos oracle test test-of check metrics-page rooms picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,8 +58,10 @@ bench-decode: install  ## measure decoding against kafka-python on one core; wri
 	@exec $(BIN)/python -m lab.bench.decoding.compared
 
 fuzz: install  ## throw 200,000 damaged records at every decoder and 5,000 damaged captures at the fold (about 15 min)
-	@RM_FUZZ_INPUTS=200000 $(BIN)/pytest -q -s tests/schemas/test_fuzzing.py tests/schemas/test_memory.py
-	@RM_FUZZ_CAPTURES=5000 $(BIN)/pytest -q -s tests/streaming/core/test_damaged_captures.py
+	@RM_LONG=1 $(BIN)/pytest -q -s tests/schemas/test_fuzzing.py tests/schemas/test_memory.py tests/streaming/core/test_damaged_captures.py
+
+sweep: install  ## every sweep of the unit tier at its full size (hours)
+	@RM_LONG=1 exec $(BIN)/python -m lab.tiers unit $(ARGS)
 
 foreign: install  ## judge groups that clients of other languages lead: librdkafka, kafka-python, franz-go (needs Go; ARGS="--steps 14")
 	@exec $(BIN)/python -m lab.foreign $(ARGS)

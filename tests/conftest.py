@@ -1,15 +1,16 @@
 """Shared by every tier: Hypothesis profiles, deterministic by default."""
 
 import gc
-import os
 
 from hypothesis import HealthCheck, settings
 
+from tests.profile import size
+
 settings.register_profile(
-    "normal", derandomize=True, deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
+    "short", derandomize=True, deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.register_profile("long", deadline=None, max_examples=5_000, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile(os.environ.get("RM_HYPOTHESIS_PROFILE", "normal"))
+settings.load_profile(size("short", "long"))
 
 
 def pytest_collection_finish() -> None:

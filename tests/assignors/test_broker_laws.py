@@ -26,9 +26,10 @@ from rebalance_monitor.assignors.broker.streams_model import (
     Subtopology,
     Task,
 )
+from tests.profile import size
 
 Assign = Callable[..., Outcome]
-few = settings(max_examples=30, deadline=None)
+few = settings(max_examples=size(15, 300), deadline=None)
 RELEASES: tuple[Release, ...] = ((3, 7), (3, 8), (3, 9), (4, 0), (4, 1), (4, 2), (4, 3))
 STICKY_RANGE_END: Release = (3, 9)
 

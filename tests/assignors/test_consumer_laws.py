@@ -18,9 +18,10 @@ from rebalance_monitor.assignors.consumer.model import (
     era_of,
     hash_ordered,
 )
+from tests.profile import size
 
 Assign = Callable[..., dict[str, tuple[TopicPartition, ...]]]
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=size(15, 400), deadline=None)
 NO_RACK: frozenset[str] = frozenset()
 
 names = st.text(st.sampled_from("ABab01é\U0001f600"), min_size=1, max_size=4)

@@ -13,11 +13,12 @@ from rebalance_monitor.assignors.consumer.model import Claim, ConsumerMember, Co
 from rebalance_monitor.assignors.consumer.sticky_claims import settle
 from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, StickyEra
 from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign, group_of
+from tests.profile import size
 
 Shares = dict[str, tuple[TopicPartition, ...]]
 Recompute = Callable[..., ConsumerResult]
 Group = tuple[list[ConsumerMember], TopicRacks]
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=size(15, 400), deadline=None)
 
 ids = st.text(st.sampled_from("ABab01é\U0001f600"), min_size=1, max_size=4)
 topic_names = st.sampled_from(["a", "b", "c", "AaAa", "BBBB"])

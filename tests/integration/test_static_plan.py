@@ -5,7 +5,6 @@ an honest leader and wants every generation to be a match and no rule to speak. 
 a leader that gets one round of the step wrong, and wants exactly the step's rule to speak; then the group heals.
 """
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from lab.simulated_group.rehearsal import PATIENCE_S, Rehearsal, rehearsal
 from lab.simulated_group.watcher import Judged
 from rebalance_monitor.assignors.connect.model import Jobs
 from rebalance_monitor.streaming.core.model.results import Grade, Incident, Severity
+from tests.profile import LONG
 
 pytestmark = pytest.mark.integration
 MAX_DELAY_MS = 1_500
@@ -30,7 +30,6 @@ CONNECTORS = {"alpha": 4, "beta": 4}
 ALL: frozenset[Job] = frozenset(CONNECTORS) | {
     (name, task) for name, tasks in CONNECTORS.items() for task in range(tasks)
 }
-LONG = os.environ.get("RM_HYPOTHESIS_PROFILE") == "long"
 LEVELS = [Mode.SESSIONED, Mode.COMPATIBLE, Mode.EAGER]
 
 # What the first static worker lists: one connector and two tasks.

@@ -1,6 +1,6 @@
 """No bytes make a decoder raise: random ones, and real records damaged in every way.
 
-`RM_FUZZ_INPUTS=200000` (`make fuzz`) is the long profile; `RM_FUZZ_SEED` repeats a run.
+RM_LONG=1 (`make fuzz`) throws 200,000; `RM_FUZZ_SEED` repeats a run.
 """
 
 import os
@@ -10,9 +10,10 @@ from random import Random
 
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Tombstone, Unreadable
 from rebalance_monitor.streaming.core.model.records import Row
+from tests.profile import size
 from tests.schemas.hostile import DECODERS, inputs, real
 
-COUNT = int(os.environ.get("RM_FUZZ_INPUTS", "4000"))
+COUNT = size(4_000, 200_000)
 SEED = int(os.environ.get("RM_FUZZ_SEED", "20261121"))
 OUTCOMES = (Decoded, Tombstone, Ignored, Unreadable, Row, type(None))
 

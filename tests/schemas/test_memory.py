@@ -1,10 +1,9 @@
 """What a decoder may use for the worst of inputs: 64 times its size plus 64 KiB, and time in proportion to its size.
 
-`RM_FUZZ_INPUTS` (`make fuzz`) measures longer inputs and more damaged records besides those built to be the worst, and
+RM_LONG=1 (`make fuzz`) measures longer inputs and more damaged records besides those built to be the worst, and
 prints the worst found for each layout.
 """
 
-import os
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -16,12 +15,12 @@ import pytest
 from rebalance_monitor.schemas.coordinator_records import LAYOUT_RELEASES
 from rebalance_monitor.schemas.layouts import Array, Group, Kind, Type, as_of
 from rebalance_monitor.schemas.record_layouts import VALUES
+from tests.profile import LONG, size
 from tests.schemas.hostile import DECODERS, Decode, inputs, real
 
 TIMES, BESIDES = 64, 64 * 1024
-LONG = "RM_FUZZ_INPUTS" in os.environ
-COUNT = min(5_000, int(os.environ["RM_FUZZ_INPUTS"])) if LONG else 100
-SIZE = 30_000 if LONG else 4_000
+COUNT = size(100, 5_000)
+SIZE = size(4_000, 30_000)
 
 
 def used(decode: Decode, raw: bytes) -> int:

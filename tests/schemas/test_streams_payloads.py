@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import random
 import tracemalloc
 from base64 import b64decode
@@ -36,10 +35,11 @@ from rebalance_monitor.schemas.streams_subscription import (
 )
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
 from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
+from tests.profile import size
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "streams"
 # How many damaged payloads the fuzzing tries; the long profile sets it to 200,000 and more.
-FUZZ_INPUTS = int(os.environ.get("RM_FUZZ_INPUTS", "3000"))
+FUZZ_INPUTS = size(3_000, 200_000)
 TIMES_ITS_SIZE, AND_BYTES = 64, 64 * 1024
 
 Decode = Callable[..., Outcome[Any]]

@@ -102,7 +102,8 @@ class Pods:
 
 def found(story: Story) -> list[Incident]:
     """What the two rules opened."""
-    return [one for code in (LOOP, STORM) for one in incidents(story.fold(), code) if one.transition == "opened"]
+    told = story.fold()
+    return [one for code in (LOOP, STORM) for one in incidents(told, code) if one.transition == "opened"]
 
 
 def twenty(*, static: bool = False, seed: int = 0, make: Callable[[Pods, int], Process] | None = None) -> Pods:

@@ -8,7 +8,6 @@ group run in processes, of which each may have one copy of a task at most.
     roles exchanged     a: active 0_1, standby 0_0      b: active 1_0, active 0_0
 """
 
-import os
 import random
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -27,8 +26,8 @@ from rebalance_monitor.streaming.core.targets.units import (
     partitions_in,
     tasks_in,
 )
+from tests.profile import LONG
 
-EVERY_UNIT = os.environ.get("RM_MUTANTS") == "all"
 """Changes every partition and task of every target, instead of one of each target."""
 GivenTo: TypeAlias = Mapping[str, Units]
 Mutants: TypeAlias = Iterator[tuple[str, dict[str, Units]]]
@@ -50,7 +49,7 @@ def mutants(given: GivenTo, dice: random.Random, processes: Mapping[str, str] | 
 
 def _chosen(given: GivenTo, part: Callable[[Units], Units], dice: random.Random) -> list[tuple[str, HeldUnit]]:
     found = [(name, unit) for name in given for unit in sorted(part(given[name]), key=repr)]
-    return found if EVERY_UNIT else dice.sample(found, min(1, len(found)))
+    return found if LONG else dice.sample(found, min(1, len(found)))
 
 
 def _alone(given: GivenTo, dice: random.Random, name: str, unit: HeldUnit) -> Mutants:

@@ -1,7 +1,5 @@
 """Groups that live through everything that is allowed: nobody is accused, whether brokers tell the topics or not."""
 
-import os
-
 import pytest
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
@@ -11,10 +9,11 @@ from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Grade, Result, Severity
+from tests.profile import size
 from tests.streaming.core.consumers_alive import Alive
 from tests.streaming.core.rules.builders import GROUP, generations, incidents
 
-SEEDS = range(60 if os.environ.get("RM_MUTANTS") == "all" else 4)
+SEEDS = range(size(4, 60))
 STEPS = 14
 READ_AFTER_MS = 60
 

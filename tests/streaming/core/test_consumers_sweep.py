@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of as k
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from rebalance_monitor.streaming.core.replay import RawRecord, replay
+from tests.profile import size
 from tests.streaming.core.rules.builders import OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.consumers import Consumer, record
 
@@ -72,7 +73,7 @@ def test_records_that_were_copied_twice_accuse_nobody(name: str) -> None:
     assert accusations(name, twice) == []
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(size(1, 10)))
 @pytest.mark.parametrize("name", NAMES)
 def test_groups_may_come_in_any_order_among_each_other(name: str, seed: int) -> None:
     """Each group's own order is kept."""

@@ -1,6 +1,6 @@
 """No damage to a capture makes the fold raise, live or replayed. The fold is called as it is, without any isolation.
 
-`RM_FUZZ_CAPTURES=5000` (`make fuzz`) is the long profile; `RM_FUZZ_SEED` is the first seed.
+RM_LONG=1 (`make fuzz`) damages 5,000; `RM_FUZZ_SEED` is the first seed.
 """
 
 import os
@@ -14,9 +14,10 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import OtherGroup, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Result
 from rebalance_monitor.streaming.core.replay import decode, folded
+from tests.profile import size
 from tests.streaming.core.damage import Damaged, damaged
 
-COUNT = int(os.environ.get("RM_FUZZ_CAPTURES", "200"))
+COUNT = size(60, 5_000)
 SEED = int(os.environ.get("RM_FUZZ_SEED", "20261122"))
 LONGEST_S = 10.0
 """Of the processor: no damage may make a stretch of fourteen group records take this long."""

@@ -1,6 +1,5 @@
 """A leader whose memory is not known is wrong only if no memory at all gives its answer."""
 
-import os
 import random
 from collections import Counter
 from dataclasses import replace
@@ -14,14 +13,14 @@ from rebalance_monitor.streaming.core.connect.observed import EAGER
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Tick
 from rebalance_monitor.streaming.core.model.results import Grade
+from tests.profile import LONG, size
 from tests.streaming.core.mutant_sweep import some_leader_gives
 from tests.streaming.core.restless import Restless, records, seen
 from tests.streaming.core.test_mutants import NAMES, grade_of, mutants, violations
 from tests.streaming.core.test_mutants_across_gaps import states_of
 
-EVERYTHING = os.environ.get("RM_MUTANTS") == "all"
-SEEDS = range(60 if EVERYTHING else 6)
-STATIC_SEEDS = range(6_002, 6_102, 4) if EVERYTHING else (6_022,)
+SEEDS = range(size(3, 60))
+STATIC_SEEDS = size((6_022,), tuple(range(6_002, 6_102, 4)))
 """Varied clusters of two kinds of static workers, some without a wildcard worker."""
 RIGHT = {Grade.MATCH, Grade.EXPLAINABLE}
 
@@ -31,7 +30,7 @@ def test_a_right_leader_is_never_unexplained_wherever_a_reader_begins(seed: int)
     """Among them are workers that gave their jobs up in an outage, and delays whose beginning was not seen."""
     story = Restless(seed).live(25)
     places = range(1, len(records(story)))
-    for first in places if EVERYTHING else random.Random(seed).sample(places, 4):
+    for first in places if LONG else random.Random(seed).sample(places, 4):
         assert {one.verdict.grade for one in seen(story, first)} <= RIGHT, first
 
 
@@ -40,7 +39,7 @@ def test_a_right_leader_is_never_unexplained_whatever_records_are_missing(seed: 
     """What an unseen round leaves: revocations, back-off counts, candidates, members that came and went."""
     story = Restless(seed).live(25)
     holes = [range(at, at + count) for count in (1, 2, 3) for at in range(len(records(story)) - count)]
-    for hole in holes if EVERYTHING else random.Random(seed).sample(holes, 4):
+    for hole in holes if LONG else random.Random(seed).sample(holes, 4):
         assert {one.verdict.grade for one in seen(story, 0, hole)} <= RIGHT, hole
 
 
@@ -63,7 +62,7 @@ def test_a_wrong_first_answer_is_unexplained_unless_some_memory_gives_it(name: s
     hands a job out twice; one job given to somebody else may have been lost, and the one that was given it idle."""
     known, group, own, states = states_of(name)
     grades, kinds, dice = Counter[Grade](), Counter[tuple[str, str]](), random.Random(7)
-    for row in own[2 :: 1 if EVERYTHING else 3]:
+    for row in own[2 :: 1 if LONG else 3]:
         body = row.body
         if not isinstance(body, GroupGeneration) or not body.members or body.protocol == EAGER:
             continue

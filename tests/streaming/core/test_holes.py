@@ -1,6 +1,5 @@
 """Generations that left no record: the time between two records that were read proves nothing about them."""
 
-import os
 import random
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +12,7 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Tick
 from rebalance_monitor.streaming.core.model.results import Certainty, Result, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, Replayed, decode, replay
+from tests.profile import LONG
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.cases_status import owners
@@ -20,7 +20,6 @@ from tests.streaming.core.rules.edits import everyone
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
-EVERY_HOLE = os.environ.get("RM_MUTANTS") == "all"
 
 
 def harmful(told: Replayed) -> set[tuple[str, str]]:
@@ -42,7 +41,7 @@ def test_neighbouring_records_left_out_accuse_nobody(name: str) -> None:
     records = list(records_of(CAPTURES / name))
     own = recorded(known, records)
     holes = [own[at : at + count] for count in (1, 2, 3) for at in range(len(own) - count + 1)]
-    chosen = holes if EVERY_HOLE else random.Random(name).sample(holes, min(len(holes), 12))
+    chosen = holes if LONG else random.Random(name).sample(holes, min(len(holes), 5))
     whole = harmful(replay(records, known))
     for hole in chosen:
         rest = [record for at, record in enumerate(records) if at not in hole]

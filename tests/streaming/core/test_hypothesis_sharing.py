@@ -24,6 +24,7 @@ from rebalance_monitor.streaming.core.connect.observed import EAGER
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import replay
+from tests.profile import size
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir() and not path.name.startswith("eager"))
@@ -105,7 +106,7 @@ def mind(case: Case, era: str, delay_ms: int | None, changes: dict[str, Any]) ->
     keep=st.booleans(),
     missing=st.sampled_from([0, 0, 0, 2]),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=size(40, 1_200), deadline=None)
 def test_sharing_runs_changes_no_verdict_and_no_memory(
     name: str, number: int, others: list[tuple[str, int | None, dict[str, Any]]], keep: bool, missing: int
 ) -> None:

@@ -1,9 +1,8 @@
 """Every way of answering wrongly is noticed, in recorded and in simulated clusters, with and without their settings.
 
-RM_LIVES=50 simulates more clusters; `-s` prints the table of kinds.
+RM_LONG=1 simulates more clusters; `-s` prints the table of kinds.
 """
 
-import os
 from collections import Counter
 
 import pytest
@@ -11,10 +10,11 @@ import pytest
 from lab.simulated import scenario
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from tests.profile import size
 from tests.streaming.core.mutant_sweep import rows_of, sweep
 from tests.streaming.core.test_mutants import CAPTURES, NAMES
 
-LIVES = int(os.environ.get("RM_LIVES", "2"))
+LIVES, SHARE = size(1, 50), size(0.4, 1.0)
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["with settings", "without settings"])
@@ -25,7 +25,7 @@ def test_each_kind_is_noticed(name: str, known: bool) -> None:
     settings = settings_of(path) if known else ClusterSettings(name=path.name)
     rows = rows_of(records_of(path), settings, group)
     # With settings, `test_mutants` looks at what is wrong with one job.
-    swept = sweep(settings, group, rows, own.max_delay_ms or 0, known=known, single_jobs=not known)
+    swept = sweep(settings, group, rows, own.max_delay_ms or 0, known=known, single_jobs=not known, share=SHARE)
     for line in swept.lines():
         print(f"{name} {'with' if known else 'without'} settings, {line}")
     assert swept.how.total() >= 10
@@ -47,5 +47,5 @@ def test_each_kind_is_noticed_in_simulated_clusters() -> None:
             for line in swept.lines():
                 print(f"cluster {seed} {'with' if known else 'without'} settings, {line}")
     print(dict(made))
-    assert made.total() >= 50
+    assert made.total() >= 25 * LIVES
     assert len(missed) * 100 <= made.total(), missed

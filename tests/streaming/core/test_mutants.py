@@ -1,6 +1,5 @@
 """A verdict must notice one job swapped, moved, dropped or doubled: unexplained, or a rule breaks."""
 
-import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,9 +16,8 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Severity, Subject
 from rebalance_monitor.streaming.core.replay import decode
+from tests.profile import LONG
 
-# RM_MUTANTS=all changes every job of every generation; a second's worth of them is enough for every day.
-EVERY_JOB = os.environ.get("RM_MUTANTS") == "all"
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
 
@@ -54,7 +52,7 @@ def mutants(body: GroupGeneration, dice: random.Random) -> Iterator[tuple[str, t
     chosen: list[tuple[int, ConnectorOrTask]] = []
     for of_kind in (str, tuple):
         all_jobs = [(n, job) for n, member in enumerate(members) for job in handed_out(member) if type(job) is of_kind]
-        chosen += all_jobs if EVERY_JOB else dice.sample(all_jobs, min(1, len(all_jobs)))
+        chosen += all_jobs if LONG else dice.sample(all_jobs, min(1, len(all_jobs)))
     for source, job in chosen:
         yield from changed(members, source, job, dice)
 

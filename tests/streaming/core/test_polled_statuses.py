@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.core.fold.sampling import MISSING, NO_LONGER
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Certainty, Incident, JobState, Result
+from tests.profile import size
 from tests.streaming.core.polled import TAIL_MS, Asked, Seen, asked, everything, rows_of
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_failing import FAILED, LOOP, failed_where_it_was_before, said
@@ -193,7 +194,7 @@ def test_who_holds_a_job_has_no_number_to_compare_with() -> None:
 
 @pytest.mark.parametrize("make", [lambda: said(all_running(), "FAILED"), lambda: handed_on()[0], all_running])
 @given(add=st.integers(-1_000, 1_000))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=size(3, 80), deadline=None)
 def test_whatever_generations_workers_state_the_same_is_said(make: Any, add: int) -> None:
     """A polled assignment has a number of its own: that of a status must not matter."""
 
@@ -212,7 +213,7 @@ def test_whatever_generations_workers_state_the_same_is_said(make: Any, add: int
 
 @pytest.mark.parametrize("name", CAPTURES)
 @given(masks=st.lists(st.booleans(), min_size=1, max_size=8))
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=size(2, 40), deadline=None)
 def test_whatever_was_not_seen_no_status_of_a_healthy_group_is_an_alarm(name: str, masks: list[bool]) -> None:
     known, knowledge, by_group = capture(name)
     for group, own in by_group.items():

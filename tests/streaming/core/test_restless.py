@@ -7,6 +7,7 @@ from rebalance_monitor.streaming.core.fold.state import Envelope, read, stored
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
+from tests.profile import size
 from tests.streaming.core.comings_and_goings import (
     LOOP,
     MINUTE_MS,
@@ -203,14 +204,14 @@ def test_a_deployment_behind_one_address_is_quiet(one_client_id: bool) -> None:
     assert opened(pods) == []
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(size(2, 20)))
 @pytest.mark.parametrize("newest", [True, False])
 def test_autoscaling_every_minute_is_quiet(seed: int, newest: bool) -> None:
     pods = twenty(seed=seed, make=lambda one, _: one.new_pod())
     assert opened(scaled(pods, 120, Pods.new_pod, newest=newest)) == []
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(size(2, 20)))
 def test_autoscaling_on_a_pool_of_hosts_is_quiet(seed: int) -> None:
     pods = Pods(seed)
     pool = of_a_pool(40)
@@ -219,7 +220,7 @@ def test_autoscaling_on_a_pool_of_hosts_is_quiet(seed: int) -> None:
     assert opened(scaled(pods, 120, pool)) == []
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(size(2, 20)))
 def test_autoscaling_behind_one_address_is_quiet(seed: int) -> None:
     pods = Pods(seed)
     pods.come(*[Process("orders", "/192.0.2.1")] * 8)

@@ -26,6 +26,7 @@ from rebalance_monitor.streaming.core.model.records import POLLED, GroupGenerati
 from rebalance_monitor.streaming.core.model.results import Certainty, Generation, Grade, Incident, Standing
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner
 from rebalance_monitor.streaming.core.model.topic_names import why_illegal
+from tests.profile import size
 from tests.streaming.core.polled import Asked, asked, everything, rows_of, snapshot_of
 from tests.streaming.core.rules.cases_record import job_in_two_hands
 from tests.streaming.core.rules.cases_static import static_job_to_wildcard_worker
@@ -97,7 +98,7 @@ def test_most_groups_of_consumers_are_explained() -> None:
 
 @pytest.mark.parametrize("name", CAPTURES)
 @given(masks=st.lists(st.booleans(), min_size=1, max_size=8))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=size(2, 60), deadline=None)
 def test_whatever_was_not_seen_nothing_healthy_is_an_alarm(name: str, masks: list[bool]) -> None:
     """In the end the workers of a capture are stopped: that their group is empty then, or misses a static member, is
     true."""

@@ -1,9 +1,8 @@
 """Right leaders of simulated clusters whose workers have maximum delays of their own: never unexplained.
 
-RM_LIVES=50 simulates more clusters.
+RM_LONG=1 simulates more clusters.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,8 +14,9 @@ from rebalance_monitor.streaming.core.connect.reasons import UNKNOWN_MAXIMUM
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import replay
+from tests.profile import size
 
-SEEDS = range(700, 700 + int(os.environ.get("RM_LIVES", "3")))
+SEEDS = range(700, 700 + size(3, 50))
 COMMON_MS, OTHERS_MS = 20_000, (0, 40, 10_000, 60_000, 300_000)
 
 

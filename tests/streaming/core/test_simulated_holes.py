@@ -1,9 +1,8 @@
 """Right leaders of simulated clusters some of whose records are missing: never unexplained, then or later.
 
-RM_LIVES=50 simulates more clusters.
+RM_LONG=1 simulates more clusters.
 """
 
-import os
 import random
 from collections.abc import Collection
 from functools import cache
@@ -16,8 +15,9 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, decode
+from tests.profile import size
 
-SEEDS = range(40, 40 + int(os.environ.get("RM_LIVES", "2")))
+SEEDS = range(40, 40 + size(2, 50))
 HOLES = 6
 RESTLESS = scenario.Weights(freeze=14, outage=10, kill=8, leave=8)
 """Groups that are empty from time to time, and former leaders that come back."""

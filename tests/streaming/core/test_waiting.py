@@ -10,6 +10,7 @@ from rebalance_monitor.streaming.core.fold.state import Queue
 from rebalance_monitor.streaming.core.fold.waiting import WaitingRecords
 from rebalance_monitor.streaming.core.model.codec import loads
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, Row, Waiting
+from tests.profile import size
 
 JOIN, LEAVE, NEXT_CALL = "join", "leave", "next call"
 
@@ -53,7 +54,7 @@ steps = st.lists(
 
 
 @given(steps)
-@profile(max_examples=300)
+@profile(max_examples=size(100, 3_000))
 def test_it_is_a_queue_across_calls(told: list[tuple[str, int, int]]) -> None:
     queue, plain, announced = WaitingRecords(Queue(), {}, read), list[Waiting](), list[Waiting]()
     joined = 0

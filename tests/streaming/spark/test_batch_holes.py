@@ -1,6 +1,5 @@
 """A job that was down while compaction took records out of the midst of the log: it accuses nobody."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -26,11 +25,11 @@ from rebalance_monitor.streaming.spark.rows import (
     position_line,
     tick_line,
 )
+from tests.profile import size
 from tests.streaming.core.targets.test_missing_records import CAPTURES, GROUPS, compacted, own, records
 from tests.streaming.spark.test_batch import CLUSTER_ID, Run
 
-EVERYTHING = os.environ.get("RM_MUTANTS") == "all"
-CUTS = 40 if EVERYTHING else 3
+CUTS = size(3, 40)
 NEAR_MS = 50
 
 

@@ -28,6 +28,7 @@ from rebalance_monitor.streaming.core.model.results import (
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import parts_of
+from tests.profile import size
 
 MINUTE_MS = 60_000
 TWICE = Rule(
@@ -111,7 +112,7 @@ def incidents(published: Sequence[Incident | Part]) -> list[Incident]:
 
 
 @given(st.lists(events, max_size=30))
-@settings(max_examples=200)
+@settings(max_examples=size(60, 2_000))
 def test_each_incident_is_opened_once_notified_once_and_ends(story: list[Event]) -> None:
     book, published = run(story)
     assert book.pages() == Pages()
@@ -132,7 +133,7 @@ def test_each_incident_is_opened_once_notified_once_and_ends(story: list[Event])
 
 
 @given(st.lists(events, max_size=30))
-@settings(max_examples=200)
+@settings(max_examples=size(60, 2_000))
 def test_no_subject_is_lost(story: list[Event]) -> None:
     """Every subject found is a part of exactly one open incident until it heals; what an incident lists is open."""
     book, now_ms, broken = new_book(), 0, set[str]()
@@ -159,7 +160,7 @@ def test_no_subject_is_lost(story: list[Event]) -> None:
 
 
 @given(st.lists(events, max_size=30))
-@settings(max_examples=100)
+@settings(max_examples=size(30, 1_000))
 def test_two_open_incidents_never_share_rule_cause_and_moment(story: list[Event]) -> None:
     book, now_ms = new_book(), 0
     for event in story:
@@ -177,13 +178,13 @@ def test_two_open_incidents_never_share_rule_cause_and_moment(story: list[Event]
 
 
 @given(st.lists(events, max_size=20), st.frozensets(st.integers(0, 20)))
-@settings(max_examples=100)
+@settings(max_examples=size(30, 1_000))
 def test_cuts_of_batches_change_nothing(story: list[Event], cuts: frozenset[int]) -> None:
     assert run(story, cuts)[1] == run(story)[1]
 
 
 @given(st.lists(events, max_size=20), st.randoms(use_true_random=False))
-@settings(max_examples=100)
+@settings(max_examples=size(30, 1_000))
 def test_what_an_incident_was_about_is_a_function_of_its_parts(story: list[Event], order: Random) -> None:
     published = run(story)[1]
     last = {one.incident_id: one for one in incidents(published)}

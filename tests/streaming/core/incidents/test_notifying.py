@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rebalance_monitor.streaming.core.incidents.grouping import SAME_MOMENT_MS
 from rebalance_monitor.streaming.core.incidents.notifying import Notifications, NotifiedIncident, notifications
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Severity, Subject
+from tests.profile import size
 from tests.streaming.builders import incident
 
 LOUD = (AlertSeverity.CRITICAL, AlertSeverity.WARNING, AlertSeverity.INFO)
@@ -125,7 +126,7 @@ def nobody_is_left_out(
 
 
 @given(steps, st.lists(st.integers(1, 5), max_size=25))
-@settings(max_examples=300)
+@settings(max_examples=size(100, 3_000))
 def test_what_fires_is_notified_until_it_is_over_and_nothing_is_left(
     story: list[tuple[str, str]], sizes: list[int]
 ) -> None:

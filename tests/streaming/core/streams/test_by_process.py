@@ -25,13 +25,14 @@ from rebalance_monitor.streaming.core.streams.rounds import Hypothesis, RoundMak
 from rebalance_monitor.streaming.core.streams.search import WORK_FOR_NOTHING
 from rebalance_monitor.streaming.core.streams.topology import Seen, key_of, learnt
 from rebalance_monitor.streaming.core.streams.verdict import judge
+from tests.profile import size
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.streams.simulated import Life, Part, Truth
 
 LARGE = (Part(0, "in", 4), Part(1, "re", 9, stateful=True), Part(2, "zz", 6, stateful=True))
 """19 tasks, 15 of them with state."""
 SMALL = (Part(1, "re", 3, stateful=True),)
-MOST_TRIED, MOST_CHANGED = 150, 25
+MOST_TRIED, MOST_CHANGED = 150, size(12, 50)
 BUILT_IN = (BuiltIn.HIGH_AVAILABILITY, BuiltIn.LEGACY_STICKY)
 AT_MS = 1_700_000_000_000
 

@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.results import Grade, Incident, Result, Severity
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, task_id, threads_of
+from tests.profile import size
 from tests.streaming.core.rules.builders import GROUP, generations
 from tests.streaming.core.streams.simulated import Life, Part, Truth
 
@@ -55,7 +56,7 @@ def loud(results: list[Result]) -> list[Incident]:
 @pytest.mark.parametrize("assignor", OWN)
 def test_no_answer_is_an_alarm(assignor: BuiltIn, known: bool) -> None:
     grades: Counter[Grade] = Counter()
-    for seed in range(6 if known else 3):
+    for seed in range(size(3, 12) if known else size(2, 6)):
         results = lived(seed, assignor, known=known).story.fold()
         assert not loud(results), seed
         grades.update(one.verdict.grade for one in generations(results))
@@ -149,7 +150,7 @@ def test_leaders_up_to_2_5_are_judged_as_far_as_they_are_known(release: str) -> 
 
 def test_a_group_that_is_deleted_early_begins_anew_without_an_alarm() -> None:
     """Everybody leaves, the coordinator forgets the group, and processes come back with what is on their disks."""
-    for seed in range(4):
+    for seed in range(size(2, 8)):
         life = lived(seed, BuiltIn.HIGH_AVAILABILITY)
         life.story.generation += 1
         life.story.group_record((), "consumer")
@@ -208,7 +209,7 @@ def test_changed_answers_are_caught(assignor: BuiltIn) -> None:
     explained: Counter[str] = Counter()
     every: Counter[str] = Counter()
     dice = random.Random(5)
-    for seed in range(8):
+    for seed in range(size(5, 16)):
         story = lived(seed, assignor).story
         state: Saved | None = None
         for number, row in enumerate(story.rows):

@@ -4,10 +4,9 @@ Noticed: the verdict is unexplained, or a rule breaks above info that the right 
 judged (the end offsets that are possible are too many, no sample tells racks), or it is the answer of a right leader,
 and is proved to be: its topic has one partition less, of which no record tells; its sub-topology has no state, and no
 record shows any, or it has, and every task of it has its copies; or it could read end offsets where the leader of the
-case could not, or the reverse. RM_MUTANTS=all changes every round; `-s` prints the tables.
+case could not, or the reverse. RM_LONG=1 changes every round; `-s` prints the tables.
 """
 
-import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,11 +25,11 @@ from rebalance_monitor.streaming.core.model.results import Grade, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.core.streams.verdict import CANNOT_READ
+from tests.profile import size
 from tests.streaming.core.rules.builders import generations
 from tests.streaming.core.test_mutants import violations
 
-EVERYTHING = os.environ.get("RM_MUTANTS") == "all"
-SHARE = 1.0 if EVERYTHING else 0.1
+SHARE = size(0.1, 1.0)
 """Of the rounds that are changed."""
 CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
 UNEXPLAINED, VIOLATED, NOT_JUDGED = "unexplained", "violated", "not judged"

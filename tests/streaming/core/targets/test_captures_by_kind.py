@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.targets.kinds import CONSUMER, SHARE, STREAMS
+from tests.profile import size
 from tests.streaming.core.targets.captured import (
     CONSUMERS,
     SHARES,
@@ -42,7 +43,7 @@ def test_one_record_at_a_time_says_the_same_as_all_at_once(capture: Path, group:
 
 
 @given(st.sampled_from([*OF_CONSUMERS, *CONVERTED, *OTHERS]), st.data())
-@profile(max_examples=30, deadline=None)
+@profile(max_examples=size(10, 300), deadline=None)
 def test_wherever_batches_are_cut_the_same_is_published(of: tuple[Path, str], data: st.DataObject) -> None:
     rows = rows_by_group(of[0])[of[1]]
     cuts = sorted(data.draw(st.sets(st.integers(1, len(rows) - 1), max_size=8)))

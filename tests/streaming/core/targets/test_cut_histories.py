@@ -1,12 +1,12 @@
 """Groups with targets whose history begins anywhere: at most a fifth of their targets is not judged, and nobody is
 accused, neither there nor where another record is missing behind the beginning.
 
-    RM_MUTANTS=all .venv/bin/python -m pytest -s tests/streaming/core/targets/test_cut_histories.py
+    RM_LONG=1 .venv/bin/python -m pytest -s tests/streaming/core/targets/test_cut_histories.py
 
-cuts every capture before every twentieth record, and prints what became of the targets behind the cuts.
+cuts every capture before every twentieth record instead of at five places, and prints what became of the targets behind
+the cuts.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from rebalance_monitor.streaming.core.replay import RawRecord, replay
+from tests.profile import size
 from tests.streaming.core.targets.remembering import Capture
 
 CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
 NAMES = ("kip848-a", "share-groups", "share-topics", "streams-kip1071-4.3.1")
-EVERY_CUT = os.environ.get("RM_MUTANTS") == "all"
 OF_STREAMS = ("streams-kip1071-4.3.1",)
 """Which process a member runs in stands in its first record alone, and no target tells it."""
-STEP, MOST_CUTS = 20, 40
+STEP, FEW_CUTS = 20, 5
 CLASSIC = frozenset({"conversion"})
 """Kinds of reasons of targets that no assignor of the broker computed, and of the classic groups they came from."""
 
@@ -39,9 +39,9 @@ def records(capture: str) -> Sequence[RawRecord]:
 
 
 def cuts(capture: str) -> list[int]:
-    """The places of the first records that are read; of a long capture every few of them, unless all are asked for."""
+    """The places of the first records that are read."""
     every = list(range(STEP, len(records(capture)), STEP))
-    return every if EVERY_CUT or len(every) <= MOST_CUTS else every[:: len(every) // 10]
+    return every[:: size(len(every) // FEW_CUTS, 1)]
 
 
 def targets(objects: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -89,8 +89,9 @@ def test_a_record_that_is_lost_behind_a_cut_accuses_nobody(capture: str) -> None
 @pytest.mark.parametrize("capture", NAMES)
 def test_what_is_looked_up_is_what_a_replay_says(capture: str) -> None:
     of = captured(capture)
-    some = of.records[len(of.records) // 2 :]
-    of.told(of.records)
+    known = of.records[size(len(of.records) // 2, 0) :]
+    some = known[len(known) // 2 :]
+    of.told(known)
     assert of.told(some) == replay(some, of.settings, knowledge=of.knowledge).objects
 
 
@@ -106,5 +107,5 @@ def test_a_history_that_ends_within_an_operation_accuses_nobody(capture: str) ->
     for group in sorted({group_of(one) for one in records(capture)}):
         own = [one for one in records(capture) if group_of(one) == group]
         within = [at for at in range(1, len(own)) if own[at].timestamp_ms == own[at - 1].timestamp_ms]
-        for end in within if EVERY_CUT else dice.sample(within, min(len(within), 8)):
+        for end in dice.sample(within, min(len(within), size(3, len(within)))):
             assert not accusations(captured(capture).told(own[:end])), (group, end)

@@ -1,6 +1,5 @@
 """Operations of one millisecond are one moment to whoever reads: each epoch in it has a cause of its own."""
 
-import os
 from dataclasses import replace
 from functools import cache
 from itertools import groupby, pairwise
@@ -15,10 +14,10 @@ from rebalance_monitor.streaming.core.targets.causes import causes_of
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.member import TargetMember
 from rebalance_monitor.streaming.core.targets.operation import record_of
+from tests.profile import LONG
 from tests.streaming.core.targets.captured import SHARES, folded, rows_by_group
 from tests.streaming.core.targets.test_share_capture import GROUPS
 
-EVERYTHING = os.environ.get("RM_MUTANTS") == "all"
 NEAR_MS = 100
 """Moments so near to each other might have been one."""
 
@@ -43,7 +42,7 @@ def test_two_operations_in_one_millisecond_keep_their_causes(group: str) -> None
         at for at, (one, other) in enumerate(pairwise(every)) if other[0].timestamp_ms - one[0].timestamp_ms < NEAR_MS
     ]
     assert len(close) > 5
-    for at in close if EVERYTHING else Random(group).sample(close, 5):
+    for at in close if LONG else Random(group).sample(close, 5):
         together = [replace(row, timestamp_ms=every[at][0].timestamp_ms) for row in every[at + 1]]
         rows = [row for some in (*every[: at + 1], together, *every[at + 2 :]) for row in some]
         assert causes(rows, group) == told, at

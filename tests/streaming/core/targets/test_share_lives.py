@@ -19,12 +19,14 @@ from rebalance_monitor.schemas.layouts import Release
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Incident, Result, Standing
+from tests.profile import size
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.rules.share import Share
 
 TOPICS = ("s", "t", "u")
 RELEASES: tuple[Release, ...] = ((4, 0), (4, 1), (4, 2), (4, 3))
 STEPS = 14
+WRONG_LIVES = size(16, 400)
 Given = dict[str, tuple[int, ...]]
 
 
@@ -169,7 +171,7 @@ def generations(story: Share) -> list[Generation]:
 
 @pytest.mark.parametrize("release", RELEASES, ids=lambda one: ".".join(map(str, one)))
 @given(seed=st.integers(0, 1 << 32))
-@profile(max_examples=60, deadline=None)
+@profile(max_examples=size(15, 600), deadline=None)
 def test_what_the_assignor_computed_is_never_unexplained(release: Release, seed: int) -> None:
     """Of 4.1 a target may be told apart from those of later releases, and is then explained by its release."""
     verdicts = [one.verdict for one in generations(Life(random.Random(seed), release).live())]
@@ -182,14 +184,14 @@ def test_what_the_assignor_computed_is_never_unexplained(release: Release, seed:
 
 
 @given(seed=st.integers(0, 1 << 32))
-@profile(max_examples=60, deadline=None)
+@profile(max_examples=size(15, 600), deadline=None)
 def test_a_right_coordinator_breaks_no_rule(seed: int) -> None:
     story = Life(random.Random(seed), (4, 3)).live()
     assert [one for one in folded([[row] for row in story.rows], story) if isinstance(one, Incident)] == []
 
 
 @given(seed=st.integers(0, 1 << 32), data=st.data())
-@profile(max_examples=40, deadline=None)
+@profile(max_examples=size(10, 400), deadline=None)
 def test_wherever_batches_are_cut_the_same_is_published(seed: int, data: st.DataObject) -> None:
     story = Life(random.Random(seed), (4, 3)).live()
     rows = story.rows
@@ -200,9 +202,9 @@ def test_wherever_batches_are_cut_the_same_is_published(seed: int, data: st.Data
 
 def test_the_one_target_that_nobody_computed_is_the_one_unexplained() -> None:
     wrong = 0
-    for seed in range(40):
+    for seed in range(WRONG_LIVES):
         life = Life(random.Random(seed), (4, 3), wrong=True)
         grades = {one.generation: one.verdict.grade.value for one in generations(life.live())}
         assert {epoch for epoch, grade in grades.items() if grade != "match"} == {life.mutated} - {None}, seed
         wrong += life.mutated is not None and grades[life.mutated] == "unexplained"
-    assert wrong > 30
+    assert wrong > WRONG_LIVES * 3 // 4

@@ -36,6 +36,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Standing,
     Verdict,
 )
+from tests.profile import size
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.rules.streams_groups import StreamsGroupStory, threads
 
@@ -194,7 +195,7 @@ def targets_of(results: Iterable[Result]) -> list[Generation]:
     return [one for one in results if isinstance(one, Generation)]
 
 
-@profile(max_examples=40, deadline=None)
+@profile(max_examples=size(15, 400), deadline=None)
 @given(seed=st.integers(0, 2**32), standbys=st.integers(0, 2))
 def test_every_target_of_random_groups_matches(seed: int, standbys: int) -> None:
     results = folded(life(seed, standbys))
@@ -204,7 +205,7 @@ def test_every_target_of_random_groups_matches(seed: int, standbys: int) -> None
     assert not [one.message for one in results if isinstance(one, Incident)]
 
 
-@profile(max_examples=25, deadline=None)
+@profile(max_examples=size(10, 250), deadline=None)
 @given(seed=st.integers(0, 2**32), cuts=st.sets(st.integers(1, 80)))
 def test_cuts_between_batches_change_nothing(seed: int, cuts: set[int]) -> None:
     story = life(seed, 1)

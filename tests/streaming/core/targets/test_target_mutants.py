@@ -2,7 +2,7 @@
 
 Noticed: the verdict is unexplained, or a law breaks that the right target keeps. What is neither must be the target of
 a right coordinator, and is proved to be: it knew a sample of the topics that lacks the partition, or it walked members
-that share a bucket of its map in another order. RM_MUTANTS=all changes every partition and task of every target; `-s`
+that share a bucket of its map in another order. RM_LONG=1 changes every partition and task of every target; `-s`
 prints the tables of kinds.
 """
 
