@@ -242,13 +242,10 @@ def names(path: Path) -> str:
 @pytest.mark.parametrize("path", CONNECT, ids=names)
 def test_a_connect_cluster_played_in_any_way_and_cut_is_what_replay_says(path: Path) -> None:
     of = capture(path)
-
     at = CONNECT.index(path) % len(WAYS)  # the first way that is tried, of each capture another one
 
     @settings(max_examples=size(2, 40))
-    @given(
-        way=st.sampled_from((*WAYS[at:], *WAYS[:at])), pauses=st.lists(st.integers(100, 9_000), min_size=1, max_size=5)
-    )
+    @given(st.sampled_from((*WAYS[at:], *WAYS[:at])), st.lists(st.integers(100, 9_000), min_size=1, max_size=5))
     def check(way: str, pauses: list[int]) -> None:
         jobs = []
         for group, rows in of.rows.items():

@@ -1,4 +1,4 @@
-"""How many series a month makes: many groups, daily deploys with new pod addresses, five times as many one-off groups."""
+"""How many series a month makes: daily deploys with new pod addresses, five one-off groups for each that stays."""
 
 from dataclasses import replace
 from itertools import count
