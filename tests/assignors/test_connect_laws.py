@@ -21,6 +21,7 @@ from rebalance_monitor.assignors.connect.model import (
     LeaderMemory,
 )
 from rebalance_monitor.assignors.connect.round import CannotAssign
+from tests.profile import size
 
 Cluster = Any
 NewCluster = Callable[..., Cluster]
@@ -164,7 +165,7 @@ class TestEveryRound:
 
 @pytest.mark.parametrize("era", ERAS.values(), ids=lambda era: era.name)
 @given(script=steps, max_delay_ms=delays)
-@settings(max_examples=25)
+@settings(max_examples=size(10, 250))
 def test_no_era_starts_what_is_held_or_gone(
     new_cluster: NewCluster, era: Era, script: list[Step], max_delay_ms: int
 ) -> None:
@@ -178,7 +179,7 @@ def test_no_era_starts_what_is_held_or_gone(
 
 
 @given(script=steps)
-@settings(max_examples=25)
+@settings(max_examples=size(10, 250))
 def test_a_quiet_cluster_becomes_balanced_and_stays_so(new_cluster: NewCluster, script: list[Step]) -> None:
     cluster = new_cluster({"connector-1": 5}, max_delay_ms=1000)
     play(cluster, script, lambda *_: None)
@@ -257,7 +258,7 @@ def test_protocols_an_era_does_not_speak_are_refused() -> None:
 
 @pytest.mark.parametrize("protocol", ["compatible", "sessioned", "static"])
 @given(script=steps, max_delay_ms=delays, number=st.integers(0, 6), crowd=st.booleans())
-@settings(max_examples=40)
+@settings(max_examples=size(15, 400))
 def test_what_an_answer_does_not_rest_on_cannot_change_it(
     new_cluster: NewCluster, protocol: str, script: list[Step], max_delay_ms: int, number: int, crowd: bool
 ) -> None:

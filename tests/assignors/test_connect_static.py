@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rebalance_monitor.assignors.connect.model import ConnectResult, Jobs
 from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
+from tests.profile import size
 
 Cluster = Any
 NewCluster = Callable[..., Cluster]
@@ -87,7 +88,7 @@ def test_every_round_keeps_jobs_where_they_belong(
 @given(
     script=st.lists(st.tuples(st.sampled_from(["join", "leave", "wait"]), st.integers(0, 5), st.just([])), max_size=12)
 )
-@settings(max_examples=40)
+@settings(max_examples=size(15, 400))
 def test_without_declarations_it_is_sessioned(
     new_cluster: NewCluster, script: list[tuple[str, int, list[Any]]]
 ) -> None:

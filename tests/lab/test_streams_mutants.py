@@ -9,6 +9,7 @@ from lab.attack import streams_mutants
 from lab.attack.pieces import Done, Outcome
 from lab.attack.streams_mutants import CAPTURES, NOTICED, RIGHT, Sweep
 from lab.attack.streams_vectors import captured
+from tests.profile import size
 
 LEAST_NOTICED = 0.97
 
@@ -24,7 +25,7 @@ def _noticed(outcome: Outcome) -> float:
 
 @cache
 def large() -> Outcome:
-    return streams_mutants.attack(CAPTURES / "streams-classic-4.3.1", share=0.15)
+    return streams_mutants.attack(CAPTURES / "streams-classic-4.3.1", share=size(0.08, 0.5))
 
 
 def test_wrong_answers_in_a_group_of_19_tasks_are_noticed() -> None:

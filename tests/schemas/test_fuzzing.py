@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.model.records import Row
 from tests.profile import size
 from tests.schemas.hostile import DECODERS, inputs, real
 
-COUNT = size(4_000, 200_000)
+COUNT = size(2_000, 200_000)
 SEED = int(os.environ.get("RM_FUZZ_SEED", "20261121"))
 OUTCOMES = (Decoded, Tombstone, Ignored, Unreadable, Row, type(None))
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rebalance_monitor.assignors.streams import flow
 from rebalance_monitor.assignors.streams.flow import FlowNetwork
+from tests.profile import size
 
 COSTS = st.sampled_from([0, 1, 2, 3, 10, 11, 21, 30])
 
@@ -86,7 +87,7 @@ def test_the_cost_is_the_least_and_no_client_gains_or_loses(
 
 
 @pytest.mark.parametrize("from_each_node", [False, True])
-@settings(max_examples=200)
+@settings(max_examples=size(60, 2_000))
 @given(given_=placements())
 def test_the_shortcuts_change_nothing(from_each_node: bool, given_: tuple[list[int], list[list[int]]]) -> None:
     solved, plain = network(*given_), network(*given_)

@@ -16,6 +16,7 @@ from rebalance_monitor.assignors.streams.application import (
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, recompute
 from rebalance_monitor.assignors.streams.eras import release_of
 from rebalance_monitor.streaming.calculator.streams_assign import application_of
+from tests.profile import size
 
 RELEASES = ("2.6.3", "3.1.2", "3.2.3", "3.4.1", "3.6.2", "4.3.1")
 CAUGHT_UP_WITH_ALL = (1 << 63) - 1
@@ -105,7 +106,7 @@ def test_nobody_moves_who_is_caught_up(application: StreamsApplication) -> None:
     assert max(loads) - min(loads) <= 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=size(15, 400))
 @given(applications(("3.4.1", "4.3.1")))
 def test_probing_ends_in_the_ideal_placement(application: StreamsApplication) -> None:
     """If all copies are caught up whenever the next rebalance comes, it ends, where it would end without any lag."""

@@ -7,6 +7,7 @@ answer is Kafka's `range` for what this leader knows at that moment. Samples of 
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from rebalance_monitor.assignors.consumer import range_assignor
@@ -53,6 +54,7 @@ class Racked:
         return history_of(self.metadata)
 
 
+@cache
 def racked(seed: int) -> Racked:
     """One story of deaths and returns of brokers."""
     dice = random.Random(seed)

@@ -24,6 +24,7 @@ from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, decode
+from tests.profile import size
 
 CUT = 7
 """Rows of a batch, so that states are stored and read in between."""
@@ -111,7 +112,7 @@ def _eras() -> list[tuple[Assignor[object], object]]:
     return [(assignor, era) for assignor in ASSIGNORS.values() for era in assignor.eras]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=size(20, 600), deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 40))
 def test_only_the_order_of_generations_counts(seed: int, by: int) -> None:
     dice = random.Random(seed)

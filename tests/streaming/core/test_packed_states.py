@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.core.connect.statuses import packed as packed_j
 from rebalance_monitor.streaming.core.connect.statuses.facts import RUNNING, Claim, End, JobFacts, JobKey, Sighting
 from rebalance_monitor.streaming.core.connect.statuses.packed import JobTable
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
+from tests.profile import size
 from tests.streaming.states import connect_of
 
 names = st.text(max_size=6) | st.sampled_from(["host:8083", "a b", "%20", "{", "r x", "-", "..", "c", ",", "\ud83d:1"])
@@ -37,7 +38,7 @@ def facts(draw: st.DrawFn, job: JobKey) -> JobFacts:
 
 
 @given(st.data(), names)
-@settings(max_examples=60)
+@settings(max_examples=size(25, 600))
 def test_a_jobs_facts_survive_their_line(data: st.DataObject, job: str) -> None:
     known = data.draw(facts(job))
     assert packed_jobs.unpack(job, packed_jobs.pack(job, known)) == known
@@ -92,7 +93,7 @@ hypotheses = st.builds(LeaderHypothesis, st.sampled_from(list(ERAS)), memories, 
 
 
 @given(st.lists(hypotheses, max_size=4))
-@settings(max_examples=25)
+@settings(max_examples=size(10, 250))
 def test_minds_survive_the_way_to_the_database(some: list[LeaderHypothesis]) -> None:
     short = packed_hypotheses.pack([*some, *some])
     assert packed_hypotheses.unpack(loads(PackedMinds, dumps(short))) == (*some, *some)

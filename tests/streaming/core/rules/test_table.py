@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections import Counter
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.rules import remembering
 from rebalance_monitor.streaming.core.connect.rules.examine import LAWS
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.results import Incident, Severity
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 
@@ -23,6 +24,12 @@ BROKEN = [case for case in CASES if isinstance(case, Broken)]
 NEAR_MISSES = [case for case in CASES if isinstance(case, NearMiss)]
 CATALOGUE = {rule.code: rule for rule in RULES}
 ORDER = list(Severity)
+
+
+@cache
+def broken(case: Broken) -> list[Incident]:
+    """Every transition that the story tells; told once for all tests."""
+    return incidents(case.story().fold())
 
 
 def worse(severity: Severity, other: Severity) -> bool:
@@ -55,7 +62,7 @@ def test_every_exception_has_its_near_miss_and_no_other() -> None:
 
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
 def test_the_rule_alone_is_broken_and_reported_once(case: Broken) -> None:
-    found = incidents(case.story().fold())
+    found = broken(case)
     opened = [one for one in found if one.transition == "opened"]
     (mine,) = [one for one in opened if one.code == case.code]
     rule = CATALOGUE[case.code]
@@ -72,7 +79,7 @@ def test_the_rule_alone_is_broken_and_reported_once(case: Broken) -> None:
 @pytest.mark.parametrize("case", BROKEN, ids=lambda case: case.name)
 def test_what_goes_on_is_told_as_since(case: Broken) -> None:
     """A message stands until the incident ends: the duration of what goes on would be wrong a minute later."""
-    for one in incidents(case.story().fold()):
+    for one in broken(case):
         for text in (one.message, *(evidence.text or "" for evidence in one.evidence)):
             assert not re.search(r"\b(for|in) (about )?\d+ (ms|s|min)\b", text)
 
