@@ -56,13 +56,14 @@ def loud(results: list[Result]) -> list[Incident]:
 @pytest.mark.parametrize("assignor", OWN)
 def test_no_answer_is_an_alarm(assignor: BuiltIn, known: bool) -> None:
     grades: Counter[Grade] = Counter()
-    for seed in range(size(3, 12) if known else size(2, 6)):
+    lives = size(3, 12) if known else size(2, 6)
+    for seed in range(lives):
         results = lived(seed, assignor, known=known).story.fold()
         assert not loud(results), seed
         grades.update(one.verdict.grade for one in generations(results))
     assert grades[Grade.UNEXPLAINED] == 0
     assert grades[Grade.NOT_JUDGED] <= 0.05 * grades.total()
-    assert grades.total() > 30
+    assert grades.total() > 10 * lives
 
 
 def stand_still(life: Life) -> None:
@@ -208,8 +209,8 @@ def test_changed_answers_are_caught(assignor: BuiltIn) -> None:
     caught: Counter[str] = Counter()
     explained: Counter[str] = Counter()
     every: Counter[str] = Counter()
-    dice = random.Random(5)
-    for seed in range(size(5, 16)):
+    dice, lives = random.Random(5), size(5, 16)
+    for seed in range(lives):
         story = lived(seed, assignor).story
         state: Saved | None = None
         for number, row in enumerate(story.rows):
@@ -223,7 +224,7 @@ def test_changed_answers_are_caught(assignor: BuiltIn) -> None:
                 explained[kind] += not seen and grade is not Grade.NOT_JUDGED
             state = fold_group(story.settings, GROUP, state, [row], None).state
     print(assignor.value, {kind: f"{caught[kind]} of {count}" for kind, count in every.items()}, dict(explained))
-    assert min(every.values()) > 15
+    assert min(every.values()) > 15 * lives // 8
     assert caught["moved"] >= 0.95 * every["moved"]
     assert caught["doubled"] == every["doubled"]
     assert caught["removed"] >= 0.5 * every["removed"]
