@@ -25,7 +25,7 @@ def _noticed(outcome: Outcome) -> float:
 
 @cache
 def large() -> Outcome:
-    return streams_mutants.attack(CAPTURES / "streams-classic-4.3.1", share=size(0.08, 0.5))
+    return streams_mutants.attack(CAPTURES / "streams-classic-4.3.1", share=size(0.15, 1.0))
 
 
 def test_wrong_answers_in_a_group_of_19_tasks_are_noticed() -> None:

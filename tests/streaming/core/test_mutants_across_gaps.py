@@ -14,11 +14,12 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row,
 from rebalance_monitor.streaming.core.model.results import Generation, Grade
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
+from tests.profile import LONG
 from tests.streaming.core.mutant_sweep import some_leader_gives
-from tests.streaming.core.test_mutants import CAPTURES, EVERY_JOB, NAMES, grade_of, mutants, violations
+from tests.streaming.core.test_mutants import CAPTURES, NAMES, grade_of, mutants, violations
 
-COOPERATIVE = [name for name in NAMES if not name.startswith("eager")] if EVERY_JOB else ["zombie"]
-LOST = (1, 2) if EVERY_JOB else (1,)
+COOPERATIVE = [name for name in NAMES if not name.startswith("eager")] if LONG else ["zombie"]
+LOST = (1, 2) if LONG else (1,)
 
 
 def states_of(name: str) -> tuple[ClusterSettings, str, list[Row], list[Saved]]:
@@ -77,7 +78,7 @@ def test_a_reader_may_begin_anywhere(name: str) -> None:
     and from the second generation on nearly all are a match."""
     known, group, own, states = states_of(name)
     grades = Counter[Grade]()
-    for first in range(1, len(own), 1 if EVERY_JOB else 6):
+    for first in range(1, len(own), 1 if LONG else 6):
         results = fold_group(known, group, states[0], own[first:], Tick(0)).results
         grades.update([one.verdict.grade for one in results if isinstance(one, Generation)][1:])
     assert grades.keys() <= {Grade.MATCH, Grade.EXPLAINABLE}

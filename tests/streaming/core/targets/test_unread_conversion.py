@@ -8,13 +8,14 @@ import pytest
 from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.replay import RawRecord
-from tests.streaming.core.targets.test_missing_records import EVERY_HOLE, found, own, records
+from tests.profile import LONG
+from tests.streaming.core.targets.test_missing_records import found, own, records
 
 CAPTURE = "kip848-a"
 GROUPS = ("k-migrate", "k-migrate-coop")
 AWAY_MS = 600_000
 """Longer than any time-out."""
-STOPS = 12
+STOPS = 6
 
 
 def is_classic(record: RawRecord) -> bool:
@@ -36,7 +37,7 @@ def test_a_conversion_that_nobody_read_ends_what_waits_for_time(group: str) -> N
     kept = [one for at, one in enumerate(every) if at > places[ended] and not places[later] <= at <= places[-1]]
     late = [replace(one, timestamp_ms=one.timestamp_ms + AWAY_MS) for one in kept]
     stops = places[begun + 1 : ended - 1]
-    for stop in stops if EVERY_HOLE else Random(group).sample(stops, STOPS):
+    for stop in stops if LONG else Random(group).sample(stops, STOPS):
         harmful, wrong = found(CAPTURE, [*every[: stop + 1], *late])
         assert not harmful, stop
         assert not wrong, stop
