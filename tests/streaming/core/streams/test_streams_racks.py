@@ -29,6 +29,7 @@ from rebalance_monitor.streaming.core.streams.observed import observed
 from rebalance_monitor.streaming.core.streams.replica_racks import known_racks
 from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
 from rebalance_monitor.streaming.core.streams.verdict import judge
+from tests.profile import size
 from tests.streaming.core.rules.builders import GROUP, START_MS, generations
 from tests.streaming.core.streams.simulated import Life, Part, Replicas, Truth
 from tests.streaming.core.streams.test_simulated_lives import loud, mutants
@@ -138,7 +139,7 @@ def tell(life: Life, *, at_ms: int = START_MS, racks: Mapping[str, tuple[Replica
 def test_no_answer_of_a_leader_that_looks_at_racks_is_an_alarm(strategy: RackStrategy, assignor: BuiltIn) -> None:
     grades: Counter[Grade] = Counter()
     decided_by_racks = 0
-    for seed in range(3):
+    for seed in range(size(2, 8)):
         life = lived(seed, strategy, assignor)
         results = life.story.fold()
         assert not loud(results), seed
