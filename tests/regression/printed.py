@@ -149,7 +149,7 @@ def mutated(path: Path, settings: ClusterSettings) -> Lines:
         for row in records:
             body = row.body
             if isinstance(body, GroupGeneration) and body.members:
-                for kind, members in mutants(body, dice):
+                for kind, members in mutants(body, dice, every=False):
                     mutant = replace(row, body=replace(body, members=members))
                     outcome = fold_group(settings, group, state, [mutant], Tick(0))
                     lines.append(text({"generation": body.generation, "kind": kind, **noticed(outcome.results)}))

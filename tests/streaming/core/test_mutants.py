@@ -46,13 +46,15 @@ def handed_out(member: MemberRow) -> list[ConnectorOrTask]:
     return [*given(member).connectors, *given(member).tasks]
 
 
-def mutants(body: GroupGeneration, dice: random.Random) -> Iterator[tuple[str, tuple[MemberRow, ...]]]:
+def mutants(
+    body: GroupGeneration, dice: random.Random, *, every: bool = LONG
+) -> Iterator[tuple[str, tuple[MemberRow, ...]]]:
     """One change at a time to what was handed out: to one connector and one task, or to every job of every member."""
     members = list(body.members)
     chosen: list[tuple[int, ConnectorOrTask]] = []
     for of_kind in (str, tuple):
         all_jobs = [(n, job) for n, member in enumerate(members) for job in handed_out(member) if type(job) is of_kind]
-        chosen += all_jobs if LONG else dice.sample(all_jobs, min(1, len(all_jobs)))
+        chosen += all_jobs if every else dice.sample(all_jobs, min(1, len(all_jobs)))
     for source, job in chosen:
         yield from changed(members, source, job, dice)
 
