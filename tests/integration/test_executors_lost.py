@@ -17,6 +17,7 @@ import pytest
 from lab.chaos.killing_job import AFTER, FOUND, FROZEN, INSIDE
 from tests.integration.spark_cluster import GROUPS, expected, found, notified, sections, standalone, write
 from tests.integration.watched import Watched, own_lab
+from tests.profile import size
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -29,7 +30,7 @@ SOON = {
 }
 
 
-@pytest.fixture(params=[INSIDE, AFTER, FROZEN])
+@pytest.fixture(params=size([FROZEN], [INSIDE, AFTER, FROZEN]))
 def point(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -15,6 +15,7 @@ from lab.cluster import postgres
 from lab.process import Child
 from lab.sessions import members
 from tests.integration.watched import Watched
+from tests.profile import size
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -138,7 +139,7 @@ def test_a_signal_while_spark_starts_ends_it_at_once(watched: Watched) -> None:
 
 def test_stopping_in_the_middle_of_a_batch_leaves_a_clean_log(watched: Watched) -> None:
     """What `query.stop()` interrupts is told to nobody: a long trace once overflowed the stack of Java."""
-    for turn in range(2):
+    for turn in range(size(1, 2)):
         watched.rebalance(f"turn-{turn}")
         with watched.job(f"interrupted-{turn}") as job:
             # The first batch takes seconds, most of it in the call that the stop then interrupts.
@@ -196,13 +197,16 @@ def test_a_taken_port_is_one_sentence_and_code_2(watched: Watched, job: Child) -
 
 @pytest.mark.parametrize(
     ("numbers", "code"),
-    [
-        ((signal.SIGTERM,), 0),
-        ((signal.SIGINT,), 0),
-        ((signal.SIGTERM, signal.SIGTERM), 143),
-        ((signal.SIGTERM, signal.SIGINT), 130),
-    ],
-    ids=["term", "int", "term-term", "term-int"],
+    size(
+        [((signal.SIGTERM,), 0), ((signal.SIGTERM, signal.SIGINT), 130)],
+        [
+            ((signal.SIGTERM,), 0),
+            ((signal.SIGINT,), 0),
+            ((signal.SIGTERM, signal.SIGTERM), 143),
+            ((signal.SIGTERM, signal.SIGINT), 130),
+        ],
+    ),
+    ids=lambda given: "-".join(one.name for one in given) if isinstance(given, tuple) else "",
 )
 def test_one_signal_ends_it_gracefully_and_a_second_one_at_once(
     watched: Watched, job: Child, numbers: tuple[signal.Signals, ...], code: int
