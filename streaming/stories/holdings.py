@@ -26,3 +26,11 @@ def held(member: Object) -> set[str]:
         return set(share_names(member["assigned"]))
     after = held_after(share, connect_share_of(member.get("revoked")), connect_share_of(member.get("owned")))
     return {name + CONNECTOR for name in after.connectors} | {f"{name}-{number}" for name, number in after.tasks}
+
+
+def by_number(name: str) -> tuple[str, int, str]:
+    """The key of names as people sort them: by name, then by number, so task 10 comes after task 9."""
+    stem, _, number = name.rpartition("-")
+    if stem and number.isdecimal() and len(number) < 10:
+        return stem, int(number), name
+    return name.removesuffix(CONNECTOR), -1, name

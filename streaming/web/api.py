@@ -14,12 +14,14 @@ from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from . import fleet
 from .attention import Attention, LastsMs, by_the_catalogue, incident_object, storms
+from .lanes_read import history_object, read_history
 from .openapi import document
 from .parameters import cursor, place
 from .reader import Reader, Unavailable
 from .rows import GapRow, GroupName, IncidentRow, ListPage, SummaryRow
 from .scope import EVERYTHING, Scope, TeamOf, visible
 from .upstream import StreamingJob
+from .window import bounded
 
 GAPS_OF_A_GROUP = 20
 """So many stand on a group's page; the API lists all."""
@@ -136,6 +138,12 @@ def generation(source: PageSource, scope: Scope, values: Values) -> Object:
     return row.document
 
 
+def lanes(source: PageSource, scope: Scope, values: Values) -> Object:
+    state = source.group(scope, (values["cluster"], values["group"]))
+    window = bounded("since_ms", values["since_ms"], "until_ms", values["until_ms"])
+    return history_object(read_history(source.reader, state.row, source.windows, window.from_ms, window.until_ms))
+
+
 def incidents(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str))
     where = _where(values, "cluster", "group", "since_ms", "until_ms")
@@ -197,6 +205,7 @@ ANSWERS: dict[str, Callable[[PageSource, Scope, Values], Object]] = {
     "group": group,
     "generations": generations,
     "generation": generation,
+    "lanes": lanes,
     "incidents": incidents,
     "incident_parts": incident_parts,
     "connectors_and_tasks": connectors_and_tasks,

@@ -21,6 +21,7 @@ from starlette.routing import Route as Path
 
 from . import api, pages
 from .contract import PREFIX, ROUTES, Route
+from .fleet_table import fleet_query
 from .guard import Guard, asked_path, scope_of
 from .live import Crowded, Live
 from .parameters import BadRequest, parsed
@@ -99,10 +100,8 @@ def _broken(request: Request, why: Exception) -> Response:
 
 def _fleet(source: api.PageSource) -> Handler:
     async def answer(request: Request) -> Response:
-        page = request.query_params.get("page", "1")
-        number = int(page) if page.isascii() and page.isdecimal() and len(page) < 7 else 1
-        q = request.query_params.get("q", "")[:200]
-        return HTMLResponse(await run_in_threadpool(pages.fleet_page, source, scope_of(request), q, number))
+        query = fleet_query(request.query_params)
+        return HTMLResponse(await run_in_threadpool(pages.fleet_page, source, scope_of(request), query))
 
     return answer
 
@@ -113,9 +112,8 @@ def _group(source: api.PageSource) -> Handler:
         cluster, group = given.get("cluster"), given.get("group")
         if cluster is None or group is None or "\x00" in cluster + group:
             raise BadRequest("the address names no group; go to the fleet and choose one")
-        before = given.get("before")
         return HTMLResponse(
-            await run_in_threadpool(pages.group_page, source, scope_of(request), cluster, group, before)
+            await run_in_threadpool(pages.group_page, source, scope_of(request), cluster, group, dict(given))
         )
 
     return answer

@@ -123,6 +123,18 @@ ROUTES: tuple[Route, ...] = (
         missing="no such generation is known",
     ),
     Route(
+        name="lanes",
+        summary="What each member of a group was given, from when until when, by its generations between two moments.",
+        answer="lanes",
+        parameters=(
+            THE_CLUSTER,
+            THE_GROUP,
+            Parameter(name="since_ms", description="From this moment on.", required=True, schema=_MOMENT),
+            Parameter(name="until_ms", description="Until just before this one.", required=True, schema=_MOMENT),
+        ),
+        missing="no such group is known",
+    ),
+    Route(
         name="incidents",
         summary="Incidents, the newest first, and whether people are notified of them.",
         answer="incident",

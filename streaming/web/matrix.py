@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_monitor.streaming.stories.holdings import CONNECTOR, held
+from rebalance_monitor.streaming.stories.holdings import CONNECTOR, by_number, held
 
 Object = dict[str, Any]
 
@@ -189,7 +189,7 @@ def _from_generation(generation: Object, names: Mapping[str, str]) -> dict[str, 
 
 
 def _lines(found: Mapping[str, _Job], workers: Sequence[str]) -> Iterator[MatrixLine]:
-    return (_line(name, found[name], workers) for name in sorted(found, key=_natural))
+    return (_line(name, found[name], workers) for name in sorted(found, key=by_number))
 
 
 def _line(name: str, job: _Job, workers: Sequence[str]) -> MatrixLine:
@@ -226,11 +226,3 @@ def _sums(found: Mapping[str, _Job]) -> Iterator[Sum]:
 def _stem(name: str) -> str:
     stem, _, number = name.removesuffix(CONNECTOR).rpartition("-")
     return stem if stem and number.isdecimal() and not name.endswith(CONNECTOR) else name.removesuffix(CONNECTOR)
-
-
-def _natural(name: str) -> tuple[str, int, str]:
-    """By name, then by number: task 10 after task 9."""
-    stem, _, number = name.rpartition("-")
-    if stem and number.isdecimal() and len(number) < 10:
-        return stem, int(number), name
-    return name.removesuffix(CONNECTOR), -1, name

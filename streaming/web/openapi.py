@@ -79,8 +79,54 @@ _GROUP = {
         "description": "By the last sample of its offsets; null where brokers were never asked.",
     },
 }
+_INSTANT: Schema = {"type": "integer", "description": "Milliseconds since 1970, UTC."}
+_BARS: Schema = {
+    "type": "array",
+    "items": _object(
+        {
+            "from_ms": _INSTANT,
+            "until_ms": _INSTANT,
+            "names": {
+                "type": ["array", "null"],
+                "items": _TEXT,
+                "description": "Connectors, tasks or partitions; null where the member's bytes could not be read.",
+            },
+            "twice": {"type": "array", "items": _TEXT, "description": "Those that another member was given, too."},
+            "sure": {"type": "boolean", "description": "False: it ended at an unknown moment, at the latest then."},
+        }
+    ),
+}
+_LANES = {
+    "from_ms": _INSTANT,
+    "until_ms": _INSTANT,
+    "targets": {"type": "boolean", "description": "A coordinator computed them; members come to them by themselves."},
+    "lanes": {
+        "type": "array",
+        "items": _object(
+            {
+                "member": {"type": "string", "description": "Its worker, its `group.instance.id`, or its member id."},
+                "client": {"type": ["string", "null"], "description": "Where the name does not say it."},
+                "bars": {**_BARS, "description": "One behind the other; none while it is not in the group."},
+            }
+        ),
+    },
+    "nobody": {**_BARS, "description": "What was held before and is held again, or is called unassigned."},
+    "rebalances": {
+        "type": "array",
+        "items": _object(
+            {
+                "at_ms": _INSTANT,
+                "generation": {"type": "integer"},
+                "causes": {"type": "array", "items": _TEXT},
+                "grade": {"enum": [grade.value for grade in Grade]},
+            }
+        ),
+    },
+    "left_out": {"type": "array", "items": _TEXT, "description": "What is not shown, in a sentence each."},
+}
 _OWN: dict[str, Schema] = {
     "group": _object(_GROUP),
+    "lanes": _object(_LANES),
     "group_detail": _object(
         {
             "group": _ref("group"),

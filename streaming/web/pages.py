@@ -1,10 +1,10 @@
 """The pages for people: rows to HTML. Jinja escapes every value; a name of `<script>` is text like any other."""
 
 import hashlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
-from math import ceil
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
@@ -25,6 +25,7 @@ from rebalance_monitor.streaming.core.runbooks import (
     rules_titled,
 )
 from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
+from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
 from rebalance_monitor.streaming.stories.six_lines import six_lines
@@ -34,17 +35,22 @@ from .api import NotFound, PageSource, health
 from .attention import incident_object
 from .contract import MOST, PREFIX
 from .fleet import NOBODY, STATES
+from .fleet_table import KINDS, FleetQuery, fleet_table
+from .lanes_drawn import AROUND_MS, lanes_drawing
+from .lanes_read import GroupHistory, read_history
 from .matrix import MARKS, NOTHING, matrix
 from .parameters import cursor, place
 from .scope import Scope
 from .tasks import task_view
+from .window import history_window, window_address, zooms
 
-GROUPS_ON_A_PAGE = 100
 INCIDENTS_SHOWN = 50
 REBALANCES_SHOWN = 12
 GENERATIONS_SHOWN = 30
 JOBS_READ = 20_000
 STRIP_HEIGHT = 44
+ALL_GROUPS = FleetQuery()
+NOTHING_GIVEN: Mapping[str, str] = {}
 _API = PREFIX.removeprefix("/")
 """Links are relative, so that they lead on wherever a proxy has the page: all pages are at its root."""
 
@@ -100,10 +106,6 @@ def _generation_address(cluster: str, source: dict[str, Any]) -> str:
     return f"{_API}/generation?" + urlencode({"cluster": cluster, **source}, quote_via=quote)
 
 
-def _page_address(page: int, q: str) -> str:
-    return "./?" + urlencode({"q": q, "page": page} if q else {"page": page}, quote_via=quote)
-
-
 @cache
 def static_files() -> dict[str, tuple[bytes, str]]:
     """Name to content and version."""
@@ -138,7 +140,6 @@ def _environment() -> Environment:
     }
     environment.globals |= {
         "link": group_address,
-        "link_page": _page_address,
         "link_generation": _generation_address,
         "link_jobs": _jobs_address,
         "link_summaries": _summaries_address,
@@ -147,6 +148,7 @@ def _environment() -> Environment:
         "count": counted,
         "lag_text": lag_text,
         "held_up_text": held_up_text,
+        "duration": duration,
         "nobody": NOBODY,
         "meanings": {"State": STATES, "Last verdict": GRADES},
         "rules": {rule.code: rule for rule in RULES},
@@ -164,27 +166,23 @@ def error_page(status: int, sentence: str, path: str) -> str:
     return _render("error.html", status=status, sentence=sentence, root=root)
 
 
-def fleet_page(source: PageSource, scope: Scope, q: str = "", page: int = 1) -> str:
-    """Groups with the worst first, open incidents, last rebalances."""
-    known = source.shown(scope)
-    groups = [one for one in known.groups if q.lower() in one.row.group.lower()]
-    pages = max(1, ceil(len(groups) / GROUPS_ON_A_PAGE))
-    page = min(max(1, page), pages)
-    last = source.reader.generations({}, source.only(scope), REBALANCES_SHOWN)
+def fleet_page(source: PageSource, scope: Scope, query: FleetQuery = ALL_GROUPS) -> str:
+    """Groups as the address asks for them, open incidents, last rebalances."""
+    known, only, now_ms = source.shown(scope), source.only(scope), source.clock_ms()
+    last = source.reader.generations({}, only, REBALANCES_SHOWN)
     return _render(
         "fleet.html",
         title="Fleet · rebalance-monitor",
         here="fleet",
         live_key=None,
-        now_ms=source.clock_ms(),
+        now_ms=now_ms,
         version=source.version,
         health=health(source, scope),
         total=len(known.groups),
         counts=known.counts,
-        q=q,
-        groups=groups[(page - 1) * GROUPS_ON_A_PAGE : page * GROUPS_ON_A_PAGE],
-        page=page,
-        pages=pages,
+        query=query,
+        table=fleet_table(known.groups, source.reader.rebalances(now_ms - 3_600_000, only), query),
+        kinds=KINDS,
         incidents=known.incidents[:INCIDENTS_SHOWN],
         more_incidents=max(0, len(known.incidents) - INCIDENTS_SHOWN),
         last=[story(row) for row in last.items],
@@ -237,9 +235,13 @@ def _own_runbook(own: OwnAlert) -> str:
     )
 
 
-def group_page(source: PageSource, scope: Scope, cluster: str, group: str, before: str | None = None) -> str:
-    """One group: incidents, who has what, and its generations."""
+def group_page(
+    source: PageSource, scope: Scope, cluster: str, group: str, given: Mapping[str, str] = NOTHING_GIVEN
+) -> str:
+    """One group: incidents, who has what and had what, and its generations. `given`: the address' other parameters."""
+    window, before = history_window(given, source.clock_ms()), given.get("before")
     state = source.group(scope, (cluster, group))
+    history = read_history(source.reader, state.row, source.windows, window.from_ms, window.until_ms)
     where = {"cluster": cluster, "group": group}
     after = place(before, (int, str, int, int))
     shown = source.reader.generations(where, None, GENERATIONS_SHOWN, after)
@@ -274,6 +276,11 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
         table=NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items]),
         tasks=None if latest is None else task_view(latest.document),
         strip=bars(stories),
+        history=history,
+        drawn=lanes_drawing(cluster, group, history),
+        window=window,
+        zooms=zooms(cluster, group, window),
+        last_href=_last_rebalance(cluster, group, history),
         stories=stories,
         resting=missing_end_offsets(group) if any(one.reason == ON_END_OFFSETS for one in stories) else "",
         gaps=source.gaps((cluster, group)),
@@ -282,6 +289,13 @@ def group_page(source: PageSource, scope: Scope, cluster: str, group: str, befor
         older=cursor(shown.next),
         cut_before_ms=None if shown.next else source.reader.cut_before_ms(),
     )
+
+
+def _last_rebalance(cluster: str, group: str, history: GroupHistory) -> str:
+    """The address that shows it alone; "" where it is among those that are shown."""
+    if history.lanes.marks or history.last_ms is None:
+        return ""
+    return window_address(cluster, group, history.last_ms - AROUND_MS, history.last_ms + AROUND_MS)
 
 
 def bars(stories: list[Story]) -> list[Bar]:

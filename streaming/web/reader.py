@@ -26,7 +26,7 @@ select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(
         where j.cluster = s.cluster and j."group" = s."group" and j.agreement <> 'gone'
     ) else coalesce(g.unassigned_count, 0) end,
     g.delay_ms, g.grade, g.at_ms, concat_ws(' ', g.version, t.state), coalesce(t.state, ''),
-    p.lag, p.lag_ms, coalesce(p.at_least, false), p.trend, p.answered_ms
+    p.lag, p.lag_ms, coalesce(p.at_least, false), p.trend, p.answered_ms, t.at_ms, g.lifecycle
 from rebalance_monitor.states s left join lateral (
     select *, xmin::text as version from rebalance_monitor.stored_generations g
     where g.cluster = s.cluster and g."group" = s."group"
@@ -45,10 +45,11 @@ _INCIDENT: LiteralString = (
     " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by)"
     " from rebalance_monitor.incidents"
 )
-_WINDOWS: LiteralString = (
-    'select cluster, "groups", owner, reason, from_ms, until_ms, window_id::text from rebalance_monitor.maintenance'
-    " where ended_at is null and until_ms > extract(epoch from now()) * 1000"
-)
+_WINDOW: LiteralString = """
+select cluster, "groups", owner, reason, from_ms,
+    least(until_ms, (extract(epoch from ended_at) * 1000)::int8) as until_ms, window_id::text
+from rebalance_monitor.maintenance
+"""
 _FOUND_US: LiteralString = "(extract(epoch from found_at) * 1000000)::int8"
 _GAP: LiteralString = f"""
 select cluster, topic, partition, from_offset, to_offset, reason, {_FOUND_US} / 1000,
@@ -109,6 +110,16 @@ class Reader:
     def group(self, key: GroupName) -> GroupRow | None:
         found = self._rows(f'{_LATEST} and s.cluster = %s and s."group" = %s', key)
         return GroupRow(*found[0]) if found else None
+
+    def rebalances(self, since_ms: int, only: Collection[GroupName] | None = None) -> dict[GroupName, int]:
+        """How many generations each group had since then; one that was written again counts once."""
+        where, values = ("", []) if only is None else (f" and {_ONLY}", _columns(only))
+        rows = self._rows(
+            'select cluster, "group", count(distinct (incarnation, generation))::int'
+            f" from rebalance_monitor.stored_generations where at_ms >= %s{where} group by 1, 2",
+            [since_ms, *values],
+        )
+        return {(cluster, group): count for cluster, group, count in rows}
 
     def names(self) -> list[GroupName]:
         """Every group of which something is stored."""
@@ -270,9 +281,15 @@ class Reader:
 
     def windows(self) -> list[Maintenance]:
         """Maintenance windows given on the command line, running or planned."""
-        rows = self._rows(_WINDOWS)
+        return self._windows("where ended_at is null and until_ms > extract(epoch from now()) * 1000")
+
+    def windows_between(self, from_ms: int, until_ms: int) -> list[Maintenance]:
+        """Those that ran between the two moments or are to; one that somebody ended early ends then."""
+        return self._windows("where from_ms < %s and until_ms > %s", (until_ms, from_ms))
+
+    def _windows(self, where: LiteralString, values: Sequence[Any] = ()) -> list[Maintenance]:
         names = ("cluster", "groups", "owner", "reason", "from_ms", "until_ms", "window_id")
-        return [Maintenance(**dict(zip(names, row, strict=True))) for row in rows]
+        return [Maintenance(**dict(zip(names, row, strict=True))) for row in self._rows(f"{_WINDOW} {where}", values)]
 
     def _page(
         self,

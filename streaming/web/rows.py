@@ -56,8 +56,8 @@ class GroupRow(NamedTuple):
     """A group's latest generation, without its document. `version` changes with every write of that row;
     `status` is Stable, Empty, Dead, Unknown, of a KIP-848 or KIP-1071 group also Assigning or Reconciling, and of the
     latter NotReady, by its latest record ("" where it is not known). `generation`, `grade` and `at_ms` are None for a
-    group with an incident of which no generation is known. `lag` and what follows it: by the sample that brokers
-    answered at `sampled_ms`, None where they never did."""
+    group with an incident of which no generation is known. `lag` until `trend`: by the sample that brokers answered at
+    `sampled_ms`, None where they never did. `standing_ms`: the time of the record that `status` is by."""
 
     cluster: str
     group: str
@@ -77,6 +77,8 @@ class GroupRow(NamedTuple):
     at_least: bool = False
     trend: str | None = None
     sampled_ms: int | None = None
+    standing_ms: int | None = None
+    lifecycle: str | None = None
 
     @property
     def key(self) -> GroupName:

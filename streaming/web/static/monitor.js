@@ -53,15 +53,17 @@
         const main = document.getElementById("main");
         // Nothing is taken away from under somebody who types or reads on.
         const open = new Set([...main.querySelectorAll("details[open]")].map(named));
-        const typing = document.activeElement?.name === "q" ? document.activeElement : null;
+        const typing = main.contains(document.activeElement) && document.activeElement.name ? document.activeElement : null;
+        const link = document.activeElement?.closest?.("main a")?.getAttribute("href");
         const across = [...main.querySelectorAll(".scroll")].map((one) => one.scrollLeft);
         for (const one of fresh.querySelectorAll("details"))
           if (open.has(named(one))) one.open = true;
-        if (typing) fresh.querySelector("input[name=q]")?.replaceWith(typing);
+        if (typing) fresh.querySelector(`[name=${typing.name}]`)?.replaceWith(typing);
         main.replaceChildren(...fresh.childNodes);
         main.dataset.ready = fresh.dataset.ready;
         document.querySelector("footer").replaceWith(told.querySelector("footer"));
         typing?.focus();
+        if (link) [...main.querySelectorAll("a")].find((one) => one.getAttribute("href") === link)?.focus({ preventScroll: true });
         main.querySelectorAll(".scroll").forEach((one, n) => { one.scrollLeft = across[n] || 0; });
         if (events?.readyState === EventSource.OPEN) say("live", "on");
         tick();
