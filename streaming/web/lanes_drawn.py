@@ -155,7 +155,9 @@ def lanes_drawing(cluster: str, group: str, history: GroupHistory) -> LanesDrawi
     rows.extend(_incidents(scale, history.incidents))
     rows.extend(_maintenance(scale, history.windows))
     drawn = tuple(DrawnLane(44 + at * LANE_HEIGHT, name, whole, bars) for at, (name, whole, bars, _) in enumerate(rows))
-    marks = tuple(_mark(cluster, group, scale, one, following) for one, following in zip_longest(lanes.marks, lanes.marks[1:]))
+    marks = tuple(
+        _mark(cluster, group, scale, one, following) for one, following in zip_longest(lanes.marks, lanes.marks[1:])
+    )
     rebalances = [
         LaneFact("", "rebalance", "", mark.at_ms, None, _rebalance(mark), drawn_mark.href)
         for mark, drawn_mark in zip(lanes.marks, marks, strict=True)

@@ -28,6 +28,7 @@ from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missi
 from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
+from rebalance_monitor.streaming.stories.short_names import short_names
 from rebalance_monitor.streaming.stories.six_lines import six_lines
 from rebalance_monitor.streaming.stories.story import GRADES, Story, story, words
 from . import fleet
@@ -259,6 +260,7 @@ def group_page(
         spans=False,
     )
     stories = [story(row) for row in shown.items]
+    table = NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items])
     told = None if latest is None else story(latest)
     return _render(
         "group.html",
@@ -273,7 +275,8 @@ def group_page(
         leader="" if told is None else told.leader,
         wait="" if told is None else told.wait,
         marks=MARKS,
-        table=NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items]),
+        table=table,
+        short=short_names(table.workers),
         tasks=None if latest is None else task_view(latest.document),
         strip=bars(stories),
         history=history,

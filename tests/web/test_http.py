@@ -70,7 +70,7 @@ def test_a_group_shows_matrix_timeline_and_countdown(page: httpx.Client) -> None
     assert "worker lost w3:8083 (likely)" in text
     assert "task orders-0 has no holder" in text
     text = page.get("/group", params={"cluster": "alpha", "group": "zombies"}).text
-    assert '<th scope="col" class="worker"><bdi>127.0.0.1:19305</bdi></th>' in text
+    assert '<th scope="col" class="worker" title="127.0.0.1:19305"><bdi>19305</bdi></th>' in text
     assert text.count('<li id="g-') > 10
 
 
