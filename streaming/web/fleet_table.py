@@ -69,7 +69,7 @@ COLUMNS = (
     FleetColumn("lag", "Lag", lambda line: line.one.row.lag, largest=True),
     FleetColumn("behind", "Behind", lambda line: line.one.row.lag_ms, largest=True),
     FleetColumn("trend", "Trend", lambda line: TRENDS.index(line.one.row.trend) if line.one.row.trend else None, True),
-    FleetColumn("rebalances", "Rebalances in 1 h", lambda line: line.rebalances, largest=True),
+    FleetColumn("rebalances", "Rebalances, 1\u00a0h", lambda line: line.rebalances, largest=True),
     FleetColumn("incidents", "Incidents", lambda line: len(line.one.incidents), largest=True),
     FleetColumn(
         "verdict", "Last verdict", lambda line: _GRADES.index(line.one.row.grade) if line.one.row.grade else None

@@ -217,7 +217,7 @@ def _incidents(
             ends = "still open" if until_ms is None else f"resolved {_time(until_ms)}"
             text = f"{words(rule)}, opened {_time(from_ms)}, {ends}: {one['message']}"
             x, width = map(_percent, scale.bar(from_ms, until_ms))
-            bars.append(DrawnBar(x, width, f"incident {one['alert']}", "", text, text))
+            bars.append(DrawnBar(x, width, f"found {one['alert']}", "", text, text))
             facts.append(LaneFact("", name, one["code"], from_ms, until_ms, f"{ends}: {one['message']}"))
         yield name, name, tuple(bars), facts
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.messages import counted
-from rebalance_monitor.streaming.stories.lanes import GroupLanes, LaneBar, group_lanes
+from rebalance_monitor.streaming.stories.lanes import GroupLanes, LaneBar, MemberLane, group_lanes
 from .fleet import NOBODY
 from .reader import Reader
 from .rows import GroupName, GroupRow
@@ -43,7 +43,7 @@ def read_history(
     if later.next is None:
         documents += [one.document for one in later.items]
     ended_ms = row.standing_ms if row.status in NOBODY else None
-    whole = group_lanes(documents, max(until_ms, documents[0]["at_ms"] if documents else 0), ended_ms)
+    whole = group_lanes(documents, until_ms, ended_ms)
     lanes = whole.within(from_ms, until_ms)
     left_out = []
     if some.next is not None and whole.from_ms > from_ms:
@@ -66,7 +66,7 @@ def read_history(
     )
 
 
-def _most_changed(lanes: GroupLanes) -> tuple[Any, ...]:
+def _most_changed(lanes: GroupLanes) -> tuple[MemberLane, ...]:
     kept = sorted(lanes.lanes, key=lambda one: (-len(one.bars), one.name))[:MOST_LANES]
     return tuple(sorted(kept, key=lambda one: one.name))
 

@@ -81,6 +81,12 @@ class Tab:
         except Navigated:  # the page that was asked is gone; the next one answers
             return False
 
+    def press(self, key: str) -> None:
+        """One key, such as Tab or Enter, as from a keyboard."""
+        more = {"text": "\r", "windowsVirtualKeyCode": 13} if key == "Enter" else {"windowsVirtualKeyCode": 9}
+        self._call("Input.dispatchKeyEvent", type="keyDown", key=key, code=key, **more)
+        self._call("Input.dispatchKeyEvent", type="keyUp", key=key, code=key)
+
     def above_the_fold(self, path: Path) -> None:
         """A screenshot of what the window shows, written to `path`."""
         data = base64.b64decode(self._call("Page.captureScreenshot", format="png")["data"])

@@ -24,6 +24,8 @@ from tests.web.conftest import Filled, database, dsn_of, served, serving
 pytestmark = pytest.mark.browser
 GROUP = "/group?cluster=alpha&group=zombies"
 MANY = "/group?cluster=gamma&group=hundred-workers"
+HISTORY = f"{GROUP}&from=1795177670000&to=1795177845000"
+SORTED = "/?sort=-lag&cluster=gamma"
 UNREAD = "/group?cluster=gamma&group=unread"
 RUNBOOK = "/runbook?rule=duplicate_active"
 
@@ -89,7 +91,9 @@ def test_a_hostile_name_runs_nothing(tab: Tab, page: httpx.Client) -> None:
     assert f"{filled.HOSTILE} (connector)" in tab.run("document.querySelector('.matrix').innerText")
 
 
-@pytest.mark.parametrize("address", ["/", GROUP, "/group?cluster=gamma&group=waits", MANY, UNREAD, RUNBOOK])
+@pytest.mark.parametrize(
+    "address", ["/", GROUP, "/group?cluster=gamma&group=waits", HISTORY, SORTED, MANY, UNREAD, RUNBOOK]
+)
 def test_it_fits_a_phone(tab: Tab, page: httpx.Client, address: str, tmp_path: Path) -> None:
     tab.look(at(page, address), width=360, height=740)
     assert tab.run("document.documentElement.scrollWidth") == 360
@@ -107,7 +111,7 @@ def test_a_phone_shows_what_is_wrong_with_a_job_without_scrolling(tab: Tab, page
 
 
 def test_everything_has_a_name_for_those_who_listen(tab: Tab, page: httpx.Client) -> None:
-    for address in ("/", GROUP, MANY, UNREAD, RUNBOOK):
+    for address in ("/", GROUP, HISTORY, SORTED, MANY, UNREAD, RUNBOOK):
         tab.look(at(page, address))
         assert tab.run("document.documentElement.lang") == "en"
         assert tab.run("document.querySelectorAll('h1').length") == 1
@@ -127,7 +131,7 @@ def test_everything_has_a_name_for_those_who_listen(tab: Tab, page: httpx.Client
 @pytest.mark.parametrize("dark", [False, True])
 def test_texts_stand_out_from_their_ground(tab: Tab, page: httpx.Client, dark: bool) -> None:
     """Contrast of at least 4.5 (WCAG AA) wherever a text stands."""
-    for address in ("/", GROUP, MANY, UNREAD, RUNBOOK):
+    for address in ("/", GROUP, HISTORY, SORTED, MANY, UNREAD, RUNBOOK):
         tab.look(at(page, address), dark=dark)
         assert tab.run(CONTRAST) == []
 

@@ -151,7 +151,7 @@ def test_the_page_is_sorted_and_filtered_by_its_address(page: httpx.Client) -> N
 
 def test_a_thousand_groups_cost_less_than_ten_times_a_hundred(server: str) -> None:
     """Whatever a page of 100 costs, most of it is the page: a thousand groups are read, sorted and counted."""
-    took = {}
+    took: dict[int, list[float]] = {}
     for count in (100, 1_000):
         with database(server) as store:
             filled.put(store, *filled.many("c", count, int(time.time() * 1000)))

@@ -83,7 +83,7 @@ def test_incidents_and_maintenance_have_rows_of_their_own() -> None:
     drawing = lanes_drawing("c", "g", GroupHistory(lanes(), [as_object(incident)], [window]))
     assert [lane.name for lane in drawing.lanes] == ["w1:8083", "incident: duplicate active", "maintenance"]
     (opened,), (muted,) = drawing.lanes[1].bars, drawing.lanes[2].bars
-    assert (opened.x, opened.width, opened.kind) == ("50.00%", "50.00%", "incident critical")
+    assert (opened.x, opened.width, opened.kind) == ("50.00%", "50.00%", "found critical")
     assert "still open: it runs twice" in opened.title
     assert (muted.x, muted.width) == ("0.00%", "10.00%")
     assert {fact.text for fact in drawing.facts} == {"still open: it runs twice", "by jane: upgrade"}
@@ -140,7 +140,8 @@ def test_the_list_tells_what_the_drawing_tells(page: httpx.Client) -> None:
 
 
 def test_the_api_tells_the_same_lanes_as_the_page(page: httpx.Client) -> None:
-    where = {"cluster": "alpha", "group": "zombies", "since_ms": ZOMBIES[0], "until_ms": ZOMBIES[1]}
+    where: dict[str, str | int] = {"cluster": "alpha", "group": "zombies"}
+    where |= {"since_ms": ZOMBIES[0], "until_ms": ZOMBIES[1]}
     told = page.get("/api/v1/lanes", params=where).json()
     text = of_zombies(page)
     counted = sum(len(lane["bars"]) for lane in told["lanes"]) + len(told["nobody"])
