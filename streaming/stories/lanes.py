@@ -35,6 +35,11 @@ class LaneBar:
     twice: Names = frozenset()
     sure: bool = True
 
+    @property
+    def what(self) -> tuple[Names | None, Names, bool]:
+        """All but when."""
+        return self.names, self.twice, self.sure
+
 
 @dataclass(frozen=True, slots=True)
 class MemberLane:
@@ -131,20 +136,18 @@ def _moments(some: Sequence[Object]) -> list[int]:
 
 
 def _steps(some: Sequence[Object], moments: Sequence[int], until_ms: int, ended_ms: int | None) -> Iterator[_Step]:
-    ends = moments[-1] if ended_ms is None else max(ended_ms, moments[-1])
-    last_ms = until_ms if ended_ms is None else min(ends, until_ms)
-    everything = _all(_names(member) for one in some for member in one["members"])
+    last_ms = until_ms if ended_ms is None else min(max(ended_ms, moments[-1]), until_ms)
+    shares = [{name: _names(member) for name, member in _by_lane(one).items()} for one in some]
+    everything = _all(names for one in shares for names in one.values())
     for at, one in enumerate(some):
         from_ms, next_ms = moments[at], moments[at + 1] if at + 1 < len(some) else last_ms
         sure_ms = next_ms if at + 1 == len(some) else _known_until(one, some[at + 1], from_ms, next_ms)
-        shares = {name: _names(member) for name, member in _by_lane(one).items()}
         given = _unassigned(one, everything)
         for begins, ends_ms, sure in ((from_ms, sure_ms, True), (sure_ms, next_ms, False)):
             if begins < ends_ms:
-                yield _Step(begins, ends_ms, sure, shares, given, one["lifecycle"] == "share")
+                yield _Step(begins, ends_ms, sure, shares[at], given, one["lifecycle"] == "share")
     if last_ms < until_ms:
-        left = _all(_names(member) for member in some[-1]["members"])
-        yield _Step(last_ms, until_ms, True, {}, left | _unassigned(some[-1], everything))
+        yield _Step(last_ms, until_ms, True, {}, _all(shares[-1].values()) | _unassigned(some[-1], everything))
 
 
 def _known_until(one: Object, following: Object, from_ms: int, next_ms: int) -> int:
@@ -203,11 +206,11 @@ def _twice(step: _Step) -> Names:
 
 def _waiting(steps: Sequence[_Step]) -> list[Names]:
     """What nobody holds in each step. Where bytes could not be read, nobody knows."""
-    known = [_all(step.held.values()) | step.unassigned for step in steps]
+    held_then = [_all(step.held.values()) for step in steps]
     first: dict[str, int] = {}
     last: dict[str, int] = {}
-    for at, names in enumerate(known):
-        for name in names:
+    for at, step in enumerate(steps):
+        for name in held_then[at] | step.unassigned:
             first.setdefault(name, at)
             last[name] = at
     waiting = []
@@ -216,14 +219,14 @@ def _waiting(steps: Sequence[_Step]) -> list[Names]:
             waiting.append(frozenset[str]())
         else:
             lasting = (name for name in first if first[name] <= at <= last[name])
-            waiting.append(frozenset(lasting) - _all(step.held.values()))
+            waiting.append(frozenset(lasting) - held_then[at])
     return waiting
 
 
 def _append(bars: list[LaneBar], bar: LaneBar) -> None:
     """What goes on as it was is one bar."""
-    if bars and replace(bars[-1], until_ms=bar.until_ms) == replace(bar, from_ms=bars[-1].from_ms):
-        bar = replace(bar, from_ms=bars.pop().from_ms) if bars[-1].until_ms == bar.from_ms else bar
+    if bars and bars[-1].until_ms == bar.from_ms and bars[-1].what == bar.what:
+        bar = replace(bar, from_ms=bars.pop().from_ms)
     bars.append(bar)
 
 

@@ -88,7 +88,7 @@ class DrawnMark(NamedTuple):
     href: str
 
 
-class Tick(NamedTuple):
+class AxisTick(NamedTuple):
     """A moment on the axis. `minor`: a narrow window has no place for its text."""
 
     x: str
@@ -114,7 +114,7 @@ class LanesDrawing:
     """`height` in pixels; `lanes` end where `tip_y` stands."""
 
     height: int
-    ticks: tuple[Tick, ...]
+    ticks: tuple[AxisTick, ...]
     marks: tuple[DrawnMark, ...]
     lanes: tuple[DrawnLane, ...]
     facts: tuple[LaneFact, ...]
@@ -249,12 +249,12 @@ def _rebalance(mark: LaneMark) -> str:
     return f"generation {mark.generation}: {causes}; verdict {words(mark.grade)}"
 
 
-def _ticks(scale: _Scale) -> Iterator[Tick]:
+def _ticks(scale: _Scale) -> Iterator[AxisTick]:
     width_ms = scale.until_ms - scale.from_ms
     shape = "%H:%M:%S" if width_ms < 600_000 else "%H:%M" if width_ms <= 172_800_000 else "%m-%d %H:%M"
     for part, anchor in ((0, "start"), (1, "middle"), (2, "middle"), (3, "middle"), (4, "end")):
         moment = _moment(scale.from_ms + width_ms * part // 4)
-        yield Tick(f"{25 * part}%", anchor, moment.strftime(shape), part in (1, 3))
+        yield AxisTick(f"{25 * part}%", anchor, moment.strftime(shape), part in (1, 3))
 
 
 def _time(ms: int) -> str:

@@ -13,8 +13,8 @@ from .reader import Reader
 from .rows import GroupName, GroupRow
 
 Object = dict[str, Any]
-MOST_GENERATIONS = 60
-MOST_LANES = 40
+MOST_GENERATIONS = 50
+MOST_LANES = 30
 MOST_INCIDENTS = 50
 AFTERWARDS_MS = 3_600_000
 """What a later generation gave to somebody again stood still before it: so far it is looked for."""
