@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.core.model.published import as_object
@@ -121,6 +121,7 @@ def _at(bars: tuple[LaneBar, ...], ms: int) -> list[LaneBar]:
     return [one for one in bars if one.from_ms <= ms < one.until_ms]
 
 
+@settings(max_examples=50)
 @given(HISTORIES, st.integers(0, 60), st.none() | st.integers(1_000, 1_500))
 def test_every_task_is_in_one_bar_at_a_time_unless_doubled_and_its_whole_time_is_covered(
     some: list[tuple[int, Held, bool, set[int]]], more: int, ended_ms: int | None
@@ -149,6 +150,7 @@ def test_every_task_is_in_one_bar_at_a_time_unless_doubled_and_its_whole_time_is
         assert moments == [*range(moments[0], moments[-1] + 1)], f"{name} is lost in between"
 
 
+@settings(max_examples=50)
 @given(HISTORIES, st.integers(990, 1_400), st.integers(1, 200))
 def test_a_window_shows_what_the_whole_shows_there(
     some: list[tuple[int, Held, bool, set[int]]], from_ms: int, width: int
