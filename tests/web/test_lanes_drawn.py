@@ -23,7 +23,7 @@ from tests.web.conftest import database
 
 GOLDEN = Path(__file__).parent / "lanes-zombies.svg"
 ZOMBIES = (1_795_177_670_000, 1_795_177_845_000)
-"""The whole capture `captures/zombie` that the cluster alpha is filled with."""
+"""Around all of `captures/zombie` that the cluster alpha is filled with."""
 NOW = 1_795_000_000_000
 
 
@@ -121,7 +121,7 @@ def test_links_lead_to_other_times_around_the_same_middle() -> None:
 
 
 def test_a_real_history_is_drawn_as_it_was_before(page: httpx.Client, tmp_path: Path) -> None:
-    """The zombie capture of Connect 4.3.1 (tests/vectors/captures/zombie), up to where it has two holders."""
+    """The first 167 s of tests/vectors/captures/zombie: workers that freeze and come back."""
     found = re.search(r'<svg class="lanes".*?\n</svg>', of_zombies(page), re.DOTALL)
     assert found is not None
     drawn = tmp_path / GOLDEN.name
