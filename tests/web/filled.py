@@ -124,10 +124,10 @@ def planted(now_ms: int) -> Iterable[Result]:
         cluster="gamma",
         group="waits",
         at_ms=now_ms - 60_000,
-        delay_ms=300_000,
+        delay_ms=3_600_000,
         unassigned=("orders-0", "orders-1"),
         generation=12,
-        wait=DelayWait(jobs=lost, since_ms=now_ms - 60_000, until_ms=now_ms + 240_000, because=("w3:8083",)),
+        wait=DelayWait(jobs=lost, since_ms=now_ms - 60_000, until_ms=now_ms + 3_540_000, because=("w3:8083",)),
         diff={"w3:8083": Change(lost=("orders-0", "orders-1"))},
         cause=(Cause(kind="worker_lost", subjects=(Subject("worker", "w3:8083"),), certainty=Certainty.LIKELY),),
     )
