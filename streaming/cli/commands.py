@@ -161,7 +161,7 @@ def parser() -> argparse.ArgumentParser:
         action.add_argument("--config", metavar="FILE")
         action.set_defaults(handle=_gaps)
 
-    add_group_commands(commands, status=_status, explain=_explain, wait=_wait)
+    add_group_commands(commands, status=_status, explain=_explain, wait=_wait, whatif=_whatif)
 
     rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
     rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
@@ -335,6 +335,12 @@ def _status(arguments: argparse.Namespace) -> int:
     from .status import status
 
     return status(arguments)
+
+
+def _whatif(arguments: argparse.Namespace) -> int:
+    from .whatif import whatif
+
+    return whatif(arguments)
 
 
 def _explain(arguments: argparse.Namespace) -> int:

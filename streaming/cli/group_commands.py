@@ -1,4 +1,4 @@
-"""Arguments of the commands that answer about groups: `status`, `explain`, `wait`."""
+"""Arguments of the commands that answer about groups: `status`, `explain`, `wait`, `whatif`."""
 
 import argparse
 from typing import Any
@@ -32,10 +32,20 @@ It watches for as long as --stable says, so that a rebalance which begins a mome
 a row waits twice. It does not look at incidents: `status` does. Without --timeout it waits until it is ended.
 Exit codes: 0 it is so; 5 the time is over, with one sentence that says what it waits for and until when.
 """
+_WHATIF = """examples:
+  rebalance-monitor whatif --group sinks --leave worker-3:8083        the rebalances after a worker has left
+  rebalance-monitor whatif --group sinks --join 2 --scale orders=12   all of it at once
+  rebalance-monitor whatif --group sinks --bounce worker-3:8083 --away 20s
+  rebalance-monitor whatif --group zombies --join 1 --capture tests/vectors/captures/zombie
+
+A member is named by its worker, instance id, client id or member id. A member that ends without leaving counts as gone
+when its session time-out is over. Kafka Connect and consumers of the classic protocol are predicted.
+Exit codes: 0 predicted; 3 cannot tell, with a sentence that says why.
+"""
 
 
-def add_group_commands(commands: Any, status: Any, explain: Any, wait: Any) -> None:
-    """The three commands with what runs each; `commands` is what argparse calls sub-parsers."""
+def add_group_commands(commands: Any, status: Any, explain: Any, wait: Any, whatif: Any) -> None:
+    """The four commands with what runs each; `commands` is what argparse calls sub-parsers."""
     command = _command(commands, "status", "how groups stand: harmed ones first, or one in six lines", _STATUS)
     _source(command)
     _which(command, "all groups, in a table (the default)")
@@ -65,6 +75,32 @@ def add_group_commands(commands: Any, status: Any, explain: Any, wait: Any) -> N
     )  # fmt: skip
     _output(command)
     command.set_defaults(handle=wait)
+
+    command = _command(commands, "whatif", "predict the rebalances that a change of a group brings", _WHATIF)
+    _source(command)
+    command.add_argument("--group", required=True, metavar="ID", help="this group")
+    command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
+    command.add_argument("--at", metavar="TIME", help="as it was then, such as 2026-01-10T20:00:00Z (default: now)")
+    _changes(command)
+    _output(command)
+    command.set_defaults(handle=whatif)
+
+
+def _changes(command: argparse.ArgumentParser) -> None:
+    several: dict[str, Any] = {"action": "append", "default": []}
+    command.add_argument("--leave", metavar="MEMBER", help="this member leaves; may be given several times", **several)
+    command.add_argument("--join", type=int, default=0, metavar="NUMBER", help="so many new members join")
+    command.add_argument(
+        "--bounce", metavar="MEMBER", help="this member leaves, and a new process comes in its place", **several
+    )
+    command.add_argument("--away", default="30s", metavar="TIME", help="how long those are away (default: 30s)")
+    command.add_argument(
+        "--scale", metavar="CONNECTOR=TASKS", help="this connector of a Connect group has so many tasks", **several
+    )
+    command.add_argument(
+        "--max-delay", metavar="TIME",
+        help="the workers' scheduled.rebalance.max.delay.ms, where no known rebalance shows it (default: 5m)",
+    )  # fmt: skip
 
 
 def _command(commands: Any, name: str, help_text: str, examples: str) -> argparse.ArgumentParser:

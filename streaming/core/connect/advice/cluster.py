@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from rebalance_monitor.assignors.connect import incremental
+from rebalance_monitor.assignors.connect import eager, incremental
 from rebalance_monitor.assignors.connect.eras import NEWEST, Era
 from rebalance_monitor.assignors.connect.model import (
     ConfigSnapshot,
@@ -20,7 +20,8 @@ from rebalance_monitor.assignors.connect.model import (
     LeaderMemory,
     MemberShare,
 )
-from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask
+from rebalance_monitor.assignors.connect.wire_entries import CONNECTOR_ITSELF, wire_entries_assigned
+from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove
 
 MOST_ROUNDS = 200
@@ -50,14 +51,35 @@ class Worker:
     def runs(self) -> frozenset[ConnectorOrTask]:
         return frozenset() if self.frozen else self.jobs | self.stray
 
-    def apply(self, share: MemberShare, generation: int, leader: str) -> None:
-        """Stop and start what the leader says; what is new stands first, as in a worker's own list."""
-        stop = frozenset((*share.revoked.connectors, *share.revoked.tasks))
-        self.held = Jobs(
-            share.assigned.connectors + tuple(one for one in self.held.connectors if one not in stop),
-            share.assigned.tasks + tuple(one for one in self.held.tasks if one not in stop),
-        )
+    def apply(self, share: MemberShare, generation: int, leader: str, java_version: int = 17) -> None:
+        """Stop and start what the leader says."""
+        self.held = reported(self.held, share, java_version)
         self.last_completed, self.shown_leader = generation, leader
+
+
+def reported(held: Jobs, share: MemberShare, java_version: int) -> Jobs:
+    """What a worker that had these reports in its next join, in the order of its bytes: what is new stands first in its
+    own list, and the bytes group that by connector (connect.md 1.4)."""
+    stop = frozenset((*share.revoked.connectors, *share.revoked.tasks))
+    entries = wire_entries_assigned(
+        share.assigned.connectors + tuple(one for one in held.connectors if one not in stop),
+        share.assigned.tasks + tuple(one for one in held.tasks if one not in stop),
+        java_version,
+    )
+    return Jobs(
+        tuple(name for name, numbers in entries if CONNECTOR_ITSELF in numbers),
+        tuple((name, number) for name, numbers in entries for number in numbers if number != CONNECTOR_ITSELF),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedRound:
+    """One round: when, who led, the answer, and what is configured and runs nowhere after it."""
+
+    at_ms: int
+    leader: str
+    result: ConnectResult
+    unheld: frozenset[ConnectorOrTask]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,6 +97,8 @@ class Cluster:
     newest_offset: int = FIRST_OFFSET
     last: ConnectResult | None = None
     waited_ms: dict[ConnectorOrTask, int] = field(default_factory=dict)
+    java_version: int = 17
+    rounds: list["PlayedRound"] = field(default_factory=list)
 
     @property
     def configured(self) -> frozenset[ConnectorOrTask]:
@@ -161,12 +185,18 @@ class Cluster:
                 for name, one in self.workers.items()
             ),
         )
-        result, leading.memory = incremental.assign(
-            leading.memory, round_, max_delay_ms=self.max_delay_ms, era=leading.era
-        )
+        if self.protocol == EAGER:
+            result = eager.assign(round_)
+            for worker in self.workers.values():
+                worker.held = Jobs()
+        else:
+            result, leading.memory = incremental.assign(
+                leading.memory, round_, max_delay_ms=self.max_delay_ms, era=leading.era, java_version=self.java_version
+            )
         for name, worker in self.workers.items():
-            worker.apply(result.shares[name], self.generation, self.leader)
+            worker.apply(result.shares[name], self.generation, self.leader, self.java_version)
         self.last = result
+        self.rounds.append(PlayedRound(self.now_ms, self.leader, result, self.unheld()))
         return result
 
 

@@ -1,0 +1,90 @@
+"""`whatif`: the rebalances that a change of a group would bring, told or as objects for programs."""
+
+import argparse
+from typing import Any
+
+from rich.padding import Padding
+from rich.text import Text
+
+from rebalance_monitor.streaming.core.model.messages import utc
+from rebalance_monitor.streaming.stories.known import GroupFacts
+from rebalance_monitor.streaming.stories.whatif.change import MOST_JOINING, CannotPredict, Change, WrongChange
+from rebalance_monitor.streaming.stories.whatif.outcome import Prediction
+from rebalance_monitor.streaming.stories.whatif.prediction import predicted
+from rebalance_monitor.streaming.stories.whatif.told import as_object, chapters
+from .exit_codes import CANNOT_TELL, DONE, InputError
+from .group_questions import question_of
+from .moments import duration_ms
+from .output import print_for_programs
+from .terminal import Terminal
+
+MOST_TASKS = 10_000
+
+
+def whatif(arguments: argparse.Namespace) -> int:
+    """CANNOT_TELL where nothing can be predicted; a sentence says why."""
+    change = change_of(arguments)
+    arguments.group = [arguments.group]
+    question = question_of(arguments)
+    known = question.source.known(question.names()[0])
+    try:
+        prediction = predicted(change, known)
+    except WrongChange as why:
+        raise InputError(str(why)) from None
+    except CannotPredict as why:
+        prediction = Prediction(cases=(), unknown=(f"{str(why)[0].upper()}{str(why)[1:]}.",))
+    _print(change, known, prediction, arguments.output)
+    return DONE if prediction.cases else CANNOT_TELL
+
+
+def change_of(arguments: argparse.Namespace) -> Change:
+    """The change that is asked about. InputError where an option does not say what it should."""
+    if not 0 <= arguments.join <= MOST_JOINING:
+        raise InputError(f"--join {arguments.join} is none of 1 to {MOST_JOINING} members")
+    return Change(
+        leave=tuple(arguments.leave),
+        join=arguments.join,
+        scale=dict(_scaled(text) for text in arguments.scale),
+        bounce=tuple(arguments.bounce),
+        away_ms=duration_ms(arguments.away, "--away"),
+        max_delay_ms=None if arguments.max_delay is None else duration_ms(arguments.max_delay, "--max-delay"),
+    )
+
+
+def _scaled(text: str) -> tuple[str, int]:
+    name, _, count = text.rpartition("=")
+    if not name or not count.isascii() or not count.isdigit() or int(count) > MOST_TASKS:
+        raise InputError(f"--scale {text!r} is no connector with a number of tasks; write --scale orders=12")
+    return name, int(count)
+
+
+def _print(change: Change, known: GroupFacts, prediction: Prediction, output: str) -> None:
+    latest = known.latest
+    if output != "table":
+        print_for_programs(_object(change, known, prediction), output)
+        return
+    console = Terminal()
+    at = "" if latest is None else f", after generation {latest['generation']}"
+    title = f"{known.group['group']} ({known.group['cluster']}) at {utc(known.now_ms)}{at}: {change.text()}"
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    for chapter in chapters(prediction):
+        console.print(Text(f"\n{chapter.title}", style="cyan"))
+        for sentence in chapter.sentences:
+            if console.is_terminal:
+                console.print(Padding(Text(f"- {sentence}"), (0, 0, 0, 2)))
+            else:
+                console.print(Text(f"  - {sentence}"), soft_wrap=True)
+    console.print()
+
+
+def _object(change: Change, known: GroupFacts, prediction: Prediction) -> dict[str, Any]:
+    latest = known.latest
+    return {
+        "kind": "prediction",
+        "cluster": known.group["cluster"],
+        "group": known.group["group"],
+        "generation": None if latest is None else latest["generation"],
+        "at_ms": known.now_ms,
+        "change": change.text(),
+        **as_object(prediction),
+    }

@@ -1,0 +1,108 @@
+"""A change of a group that somebody thinks of, and the members that it speaks of.
+
+Everything of one change happens at once and is one rebalance; a member that bounces is back some time later.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from rebalance_monitor.streaming.stories.known import Published, names_of
+
+MOST_JOINING = 100
+TRIED_IDS = 16
+"""So many ids of members to come are tried, for Kafka makes ids up and assignors sort by them or by their hashes."""
+
+
+class CannotPredict(ValueError):
+    """Nothing can be computed; the text is a sentence that says why."""
+
+
+class WrongChange(ValueError):
+    """The change does not fit the group; the text is a sentence that says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """`leave` and `bounce` are names of members as people or records call them, `scale` is the number of tasks by
+    connector. `max_delay_ms` is `scheduled.rebalance.max.delay.ms`, None where nobody says it."""
+
+    leave: tuple[str, ...] = ()
+    join: int = 0
+    scale: Mapping[str, int] = field(default_factory=dict)
+    bounce: tuple[str, ...] = ()
+    away_ms: int = 30_000
+    max_delay_ms: int | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.leave or self.join or self.scale or self.bounce)
+
+    def text(self) -> str:
+        """What is changed, in words."""
+        parts = [f"{name} leaves" for name in self.leave]
+        parts += [f"{name} leaves and is back after {self.away_ms / 1000:g} s" for name in self.bounce]
+        if self.join:
+            parts.append("a member joins" if self.join == 1 else f"{self.join} members join")
+        parts += [f"connector {name} has {count} tasks" for name, count in self.scale.items()]
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Concerned:
+    """The change with member ids. `names`: what people call each member, those to come too."""
+
+    leaving: tuple[str, ...]
+    bouncing: tuple[str, ...]
+    names: Mapping[str, str]
+
+
+def concerned(change: Change, generation: Published) -> Concerned:
+    """Whom the change speaks of. WrongChange where a name is of none, or of several, or is given twice."""
+    called = names_of(generation)
+    leaving = tuple(_id_of(name, generation, called) for name in change.leave)
+    bouncing = tuple(_id_of(name, generation, called) for name in change.bounce)
+    both = (*leaving, *bouncing)
+    if len(set(both)) < len(both):
+        raise WrongChange("a member is named twice; name each once")
+    return Concerned(leaving, bouncing, called)
+
+
+def _id_of(name: str, generation: Published, called: Mapping[str, str]) -> str:
+    members = generation["members"]
+    found = [one["member_id"] for one in members if name in (one["member_id"], called[one["member_id"]])]
+    if not found:
+        told = ("worker", "instance_id", "client_id")
+        found = [one["member_id"] for one in members if any(one.get(field) == name for field in told)]
+    if len(found) == 1:
+        return str(found[0])
+    if found:
+        raise WrongChange(f"several members are called {name}; give the member id of one: {', '.join(sorted(found))}")
+    raise WrongChange(f"no member {name} is in the group; it has {', '.join(sorted(called.values()))}")
+
+
+def ids_to_come(
+    change: Change, who: Concerned, generation: Published
+) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    """Member ids that those to come may have, again and again: ids of those that join with what they are called, and by
+    the id of each member that bounces the one it comes back with. A new process has its client's id and a UUID; of one
+    that nobody knows yet, any client's id may sort before or after the others.
+    """
+    clients = {one["member_id"]: str(one["client_id"]) for one in generation["members"]}
+    known = sorted(set(clients.values())) or [""]
+    for turn in range(TRIED_IDS if change.join or who.bouncing else 1):
+        joining = {}
+        for number in range(change.join):
+            # Some sort before all that are known, some among them, some behind.
+            client = ("!", "~", *known)[(turn + number) % (len(known) + 2)]
+            joining[f"{client}-{_uuid(turn, number)}"] = f"new member {number + 1}"
+        back = {one: f"{clients[one]}-{_uuid(turn, one)}" for one in who.bouncing}
+        yield joining, back
+
+
+Ids = Callable[[Change, Concerned, Published], Iterable[tuple[dict[str, str], dict[str, str]]]]
+"""As `ids_to_come`."""
+
+
+def _uuid(*of: object) -> str:
+    text = sha256(repr(of).encode()).hexdigest()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:32]))

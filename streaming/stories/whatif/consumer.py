@@ -1,0 +1,280 @@
+"""The rebalances that a change of a consumer group of the classic protocol brings, by Kafka's own client-side
+assignors.
+
+No document says what members subscribe to or how many partitions a topic has. It is presumed that every member
+subscribes to every topic that the group has partitions of, and that all their partitions are assigned; then the
+assignor must give the last assignment again. Where it does not, nothing is predicted. With the sticky assignors members
+then claim what they have; with `cooperative-sticky` a partition that changes hands is given up in one rebalance and
+given away in the next. Eras that do not give the last generations, each from the one before, are left out.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from rebalance_monitor.assignors.consumer.model import Claim, ConsumerMember, TopicPartition, TopicRacks
+from rebalance_monitor.assignors.consumer.sticky_eras import NoSuchEra
+from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
+from rebalance_monitor.streaming.core.model.messages import listed
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
+from rebalance_monitor.streaming.stories.known import Published, transfers
+from .change import CannotPredict, Change, Concerned, Ids, WrongChange, concerned, ids_to_come
+from .outcome import BY_ID, Course, Prediction, ToCome, cases_of
+
+MOST_ROUNDS = 20
+MOST_LOOKED_AT = 8
+_PRESUMED = (
+    "Every member, those to come too, is presumed to subscribe to every topic of which the group has partitions,"
+    " and to state no rack."
+)
+Shares = dict[str, tuple[TopicPartition, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """One member between two rebalances; `generation` is -1 for one that has not been in any."""
+
+    instance_id: str | None
+    holds: tuple[TopicPartition, ...]
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Deal:
+    """One assignor as one era's leaders run it, with what it knows of the topics. `eager`: members give up everything
+    before they join, as they do with `cooperative-sticky`, too, where one of their assignors is another kind.
+    """
+
+    name: str
+    era: Any
+    topics: TopicRacks
+    eager: bool
+
+    @property
+    def given(self) -> str:
+        gives_up = self.eager and self.name == COOPERATIVE_STICKY
+        return f"leaders of Kafka {self.era.name}" + (", members that give up everything to join" if gives_up else "")
+
+    def shares(self, members: Mapping[str, _Member]) -> Shares | None:
+        """None where Kafka's class fails, or has no such assignor."""
+        try:
+            result = ASSIGNORS[self.name].recompute(
+                [self._joining(*one) for one in members.items()], self.topics, era=self.era
+            )
+        except (CannotAssign, NoSuchEra):
+            return None
+        return {name: tuple(share) for name, share in result.shares.items()}
+
+    def _joining(self, member_id: str, one: _Member) -> ConsumerMember:
+        """Its subscription: what a member of Kafka's own client says that it has."""
+        fresh = one.generation < 0
+        claim = Claim()
+        if not fresh and self.name in (STICKY, COOPERATIVE_STICKY):
+            claim = Claim(one.holds if self.name == STICKY else (), one.generation)
+        return ConsumerMember(
+            id=member_id,
+            instance_id=one.instance_id,
+            topics=tuple(self.topics),
+            owned=() if self.eager else tuple(sorted(one.holds)),
+            generation=one.generation,
+            claim=claim,
+        )
+
+
+def predict(change: Change, generations: Sequence[Published], ids: Ids = ids_to_come) -> Prediction:
+    """`generations`: the newest first. CannotPredict, WrongChange."""
+    generation = generations[0]
+    name = generation["protocol"]
+    if name not in ASSIGNORS:
+        raise CannotPredict(f"the assignor {name} is none that whatif computes ({', '.join(ASSIGNORS)})")
+    if change.scale:
+        raise WrongChange("--scale is for connectors of a Kafka Connect group")
+    if generation["verdict"]["grade"] != "match":
+        said = generation["verdict"]["reason"] or "it does not match"
+        raise CannotPredict(f"the last assignment is not known to be Kafka's own assignor's: {said}")
+    foreign = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
+    if any(one["verdict"]["reason_kind"] in foreign for one in generations):
+        raise CannotPredict("leaders of this group are known or may be no Java clients, and choose their own way")
+    members = _members(generation)
+    who = concerned(change, generation)
+    static = [one for one in who.bouncing if members[one].instance_id is not None]
+    who = Concerned(who.leaving, tuple(one for one in who.bouncing if one not in static), who.names)
+    deals = [deal for deal in _deals(name, generation) if _fits(deal, members, generation)]
+    deals = _shown(deals, generations)
+    if not deals:
+        raise CannotPredict(
+            "the last assignment does not come from equal subscriptions, all partitions and Kafka's own assignor;"
+            " what members subscribe to is not published"
+        )
+    courses = []
+    for deal in reversed(deals):
+        for joining, back in ids(change, who, generation):
+            course = _course(deal, dict(members), change, who, (joining, back), generation["generation"])
+            if course is not None:
+                courses.append((deal.given, course))
+    cases = cases_of(courses)
+    unknown = []
+    if any(len(case.courses) > 1 for case in cases):
+        unknown.append(BY_ID)
+    if generation["leader"] in (*who.leaving, *who.bouncing):
+        unknown.append("Who leads next is in no record; its client is presumed to be one like the last leader's.")
+    if static:
+        told = listed([who.names[one] for one in static])
+        unknown.append(f"{told} is a static member: it comes back without a rebalance within its session.timeout.ms.")
+    return Prediction(
+        cases=cases, eager=all(deal.eager for deal in deals), presumed=(_PRESUMED,), unknown=tuple(unknown)
+    )
+
+
+def _members(generation: Published) -> dict[str, _Member]:
+    found = {}
+    for one in generation["members"]:
+        if one["assigned"] is None:
+            raise CannotPredict("not all of the last record's members could be read")
+        holds = tuple((topic, number) for topic, number in one["assigned"]["partitions"])
+        found[one["member_id"]] = _Member(one["instance_id"], holds, generation["generation"])
+    return found
+
+
+def _deals(name: str, generation: Published) -> Iterator[_Deal]:
+    """The assignor in each era, with the topics as the document shows them."""
+    counts: dict[str, int] = {}
+    for one in generation["members"]:
+        owned = one["owned"]["partitions"] if name == COOPERATIVE_STICKY and one["owned"] else ()
+        for topic, number in (*one["assigned"]["partitions"], *owned):
+            counts[topic] = max(counts.get(topic, 0), number + 1)
+    topics = {topic: (frozenset[str](),) * count for topic, count in sorted(counts.items())}
+    for era in ASSIGNORS[name].eras:
+        yield _Deal(name, era, topics, eager=True)
+        if name == COOPERATIVE_STICKY:
+            yield _Deal(name, era, topics, eager=False)
+
+
+def _fits(deal: _Deal, members: Mapping[str, _Member], generation: Published) -> bool:
+    """Whether it gives the last assignment again; while partitions change hands, nobody can tell."""
+    again = deal.shares(members)
+    if again is None:
+        return False
+    if transfers(generation) or _given_up(generation):
+        return all(set(members[name].holds) <= set(share) for name, share in again.items())
+    return {name: set(share) for name, share in again.items()} == {
+        name: set(one.holds) for name, one in members.items()
+    }
+
+
+def _shown(deals: list[_Deal], generations: Sequence[Published]) -> list[_Deal]:
+    """Those that give the last generations, too, each from the one before; rebalances that none of them gives, such as
+    one after topics changed, tell nothing."""
+    for now, before in list(pairwise(generations))[:MOST_LOOKED_AT]:
+        if len(deals) < 2 or now["protocol"] != before["protocol"] or now["generation"] != before["generation"] + 1:
+            break
+        try:
+            had, has = _members(before), _members(now)
+        except CannotPredict:
+            break
+        joined = {name: had.get(name, _Member(one.instance_id, (), -1)) for name, one in has.items()}
+        shares = {name: set(one.holds) for name, one in has.items()}
+        deals = [deal for deal in deals if _sets(deal.shares(joined)) == shares] or deals
+    return deals
+
+
+def _sets(shares: Shares | None) -> dict[str, set[TopicPartition]]:
+    return {name: set(share) for name, share in (shares or {}).items()}
+
+
+def _given_up(generation: Published) -> bool:
+    """Whether somebody had a partition that nobody is given."""
+    given = {tuple(place) for one in generation["members"] for place in one["assigned"]["partitions"]}
+    return any(
+        tuple(place) not in given
+        for one in generation["members"]
+        for place in (one["owned"] or {}).get("partitions", ())
+    )
+
+
+def _course(
+    deal: _Deal,
+    members: dict[str, _Member],
+    change: Change,
+    who: Concerned,
+    ids: tuple[Mapping[str, str], Mapping[str, str]],
+    number: int,
+) -> Course | None:
+    joining, back = ids
+    names = {**who.names, **joining, **{new: who.names[old] for old, new in back.items()}}
+    called: Callable[[str], str] = lambda one: names[one]  # noqa: E731
+    all_static = all(one.instance_id is not None for one in members.values())
+    to_come: list[ToCome] = []
+
+    def rebalance(why: str, after_ms: int) -> bool:
+        """One, and those that follow; whether Kafka's class gives an answer."""
+        nonlocal number
+        for _ in range(MOST_ROUNDS if members else 0):
+            shares = deal.shares(members)
+            if shares is None:
+                return False
+            number += 1
+            gives_up = {one: _without(own.holds, shares[one]) for one, own in members.items()}
+            to_come.append(
+                ToCome(
+                    generation=number,
+                    why=why,
+                    after_ms=after_ms,
+                    gets=_told({one: _without(share, members[one].holds) for one, share in shares.items()}, called),
+                    gives_up=_told(gives_up, called),
+                    idle=_idle(deal, shares),
+                )
+            )
+            for one, share in shares.items():
+                members[one] = _Member(members[one].instance_id, share, number)
+            if deal.eager or not any(gives_up.values()):
+                return True
+            why = "partitions that were given up go to others"
+        return True
+
+    for gone in (*who.leaving, *back):
+        del members[gone]
+    for one in joining:
+        members[one] = _Member(one if all_static and members else None, (), -1)
+    fine = True
+    if who.leaving or back or joining:
+        first = Change(leave=(*change.leave, *(who.names[one] for one in back)), join=change.join)
+        fine = rebalance(first.text(), 0)
+    if back:
+        members.update({new: _Member(None, (), -1) for new in back.values()})
+        fine = fine and rebalance(f"{listed([who.names[one] for one in back])} is back", change.away_ms)
+    if not fine:
+        return None
+    return Course(
+        to_come=tuple(to_come),
+        holds=_told({one: own.holds for one, own in members.items()}, called, empty=True),
+    )
+
+
+def _without(some: tuple[TopicPartition, ...], others: tuple[TopicPartition, ...]) -> tuple[TopicPartition, ...]:
+    left = frozenset(others)
+    return tuple(one for one in some if one not in left)
+
+
+def _told(shares: Shares, called: Callable[[str], str], *, empty: bool = False) -> dict[str, tuple[str, ...]]:
+    named = sorted((called(one), share) for one, share in shares.items())
+    return {name: _names(share) for name, share in named if share or empty}
+
+
+def _idle(deal: _Deal, shares: Shares) -> tuple[str, ...]:
+    given = {tp for share in shares.values() for tp in share}
+    return _names(
+        [
+            tp
+            for topic, racks in deal.topics.items()
+            for number in range(len(racks))
+            if (tp := (topic, number)) not in given
+        ]
+    )
+
+
+def _names(partitions: Sequence[TopicPartition]) -> tuple[str, ...]:
+    return tuple(f"{topic}-{number}" for topic, number in sorted(partitions))

@@ -1,0 +1,136 @@
+"""A prediction in plain words: for each case the rebalances to come, in order, then how the group stands after them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rebalance_monitor.streaming.core.model.messages import listed
+from rebalance_monitor.streaming.stories.durations import duration
+from rebalance_monitor.streaming.stories.explanation import Chapter
+from .outcome import Case, Course, Prediction, ToCome
+
+MOST_NAMES = 8
+MOST_MEMBERS = 12
+Shares = Mapping[str, tuple[str, ...]]
+
+
+def chapters(prediction: Prediction) -> list[Chapter]:
+    """What comes, what is presumed and what is not known; a chapter for each case."""
+    found = [Chapter(_title(case), tuple(_case(case, prediction))) for case in prediction.cases]
+    if not prediction.cases:
+        found.append(Chapter("What comes", ("Nothing can be said: Kafka's class fails on this group.",)))
+    if prediction.presumed:
+        found.append(Chapter("What is presumed", prediction.presumed))
+    if prediction.unknown:
+        found.append(Chapter("What is not known", prediction.unknown))
+    return found
+
+
+def _title(case: Case) -> str:
+    return f"What comes, if it is {' or '.join(case.given)}" if case.given else "What comes"
+
+
+def _case(case: Case, prediction: Prediction) -> Iterator[str]:
+    numbers = [len(course.to_come) for course in case.courses]
+    if not max(numbers):
+        yield "No rebalance comes, and nobody gives up anything."
+        return
+    if min(numbers) != max(numbers):
+        yield f"{_span(numbers)} rebalances come; the first {min(numbers)} are told."
+    if prediction.eager:
+        yield "For each of them everybody stops everything until it has its new assignment (eager protocol)."
+    for place in range(min(numbers)):
+        yield " ".join(_step([course.to_come[place] for course in case.courses]))
+    yield from _after(case.courses)
+
+
+def _step(several: Sequence[ToCome]) -> Iterator[str]:
+    """The same rebalance of each course."""
+    first = several[0]
+    when = "At once" if not max(one.after_ms for one in several) else f"After {_times(one.after_ms for one in several)}"
+    yield f"{when}, generation {first.generation}: {' or '.join(dict.fromkeys(one.why for one in several))}."
+    gives_up = _moved([one.gives_up for one in several], "gives up")
+    gets = _moved([one.gets for one in several], "gets")
+    if not gives_up and not gets:
+        yield "Nobody gives up or gets anything."
+    yield from gives_up
+    yield from gets
+    if any(one.idle for one in several):
+        names = _same([one.idle for one in several])
+        yield f"Nobody has {names or _span([len(one.idle) for one in several])} after it."
+    if any(one.delay_ms for one in several):
+        yield f"A delay of {_times(one.delay_ms for one in several)} begins or goes on."
+
+
+def _moved(several: Sequence[Shares], how: str) -> list[str]:
+    members = sorted({name for shares in several for name, own in shares.items() if own})
+    told = []
+    for name in members[:MOST_MEMBERS]:
+        own = [shares.get(name, ()) for shares in several]
+        told.append(f"{name} {how} {_same(own) or _span([len(one) for one in own])}.")
+    if len(members) > MOST_MEMBERS:
+        rest = [sum(len(shares.get(name, ())) for name in members[MOST_MEMBERS:]) for shares in several]
+        told.append(f"{len(members) - MOST_MEMBERS} more: each {how} something, {_span(rest)} together.")
+    return told
+
+
+def _same(several: Sequence[tuple[str, ...]]) -> str:
+    """The names, where all courses say the same."""
+    return listed(several[0], MOST_NAMES) if len(set(several)) == 1 else ""
+
+
+def _after(courses: Sequence[Course]) -> Iterator[str]:
+    members = sorted({name for course in courses for name in course.holds})
+    if not members:
+        yield "Nobody is left in the group: everything stands still until a member joins."
+        return
+    sizes = {name: [len(course.holds.get(name, ())) for course in courses] for name in members}
+    told = [f"{name} {_span(sizes[name])}" for name in members]
+    yield f"Then members have: {listed(told, MOST_MEMBERS)}."
+    idle = [course.idle_ms for course in courses if course.idle_ms is not None]
+    if len(idle) == len(courses) and max(idle):
+        seconds = _span([one // 1000 for one in idle])
+        yield (
+            f"Connectors and tasks stand still for {seconds} s all together, beside the time that it takes to stop and"
+            " start what moves."
+        )
+
+
+def _times(of: Iterator[int]) -> str:
+    numbers = sorted(set(of))
+    return duration(numbers[0]) if len(numbers) == 1 else f"{duration(numbers[0])} to {duration(numbers[-1])}"
+
+
+def _span(numbers: Sequence[int]) -> str:
+    """`3`, or `2 to 4`."""
+    least, most = min(numbers), max(numbers)
+    return str(least) if least == most else f"{least} to {most}"
+
+
+def as_object(prediction: Prediction) -> dict[str, object]:
+    """For programs."""
+    return {
+        "eager": prediction.eager,
+        "cases": [
+            {"given": list(case.given), "courses": [_course(one) for one in case.courses]} for case in prediction.cases
+        ],
+        "presumed": list(prediction.presumed),
+        "unknown": list(prediction.unknown),
+    }
+
+
+def _course(course: Course) -> dict[str, object]:
+    return {
+        "rebalances": [
+            {
+                "generation": one.generation,
+                "after_ms": one.after_ms,
+                "why": one.why,
+                "gives_up": {name: list(own) for name, own in one.gives_up.items()},
+                "gets": {name: list(own) for name, own in one.gets.items()},
+                "idle": list(one.idle),
+                "delay_ms": one.delay_ms,
+            }
+            for one in course.to_come
+        ],
+        "holds": {name: list(own) for name, own in course.holds.items()},
+        "idle_ms": course.idle_ms,
+    }
