@@ -8,7 +8,7 @@ from rich.text import Text
 
 from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.stories.known import GroupFacts
-from rebalance_monitor.streaming.stories.whatif.change import MOST_JOINING, CannotPredict, Change, WrongChange
+from rebalance_monitor.streaming.stories.whatif.change import MOST_JOINING, CannotPredict, GroupChange, WrongChange
 from rebalance_monitor.streaming.stories.whatif.outcome import Prediction
 from rebalance_monitor.streaming.stories.whatif.prediction import predicted
 from rebalance_monitor.streaming.stories.whatif.told import as_object, chapters
@@ -37,11 +37,11 @@ def whatif(arguments: argparse.Namespace) -> int:
     return DONE if prediction.cases else CANNOT_TELL
 
 
-def change_of(arguments: argparse.Namespace) -> Change:
+def change_of(arguments: argparse.Namespace) -> GroupChange:
     """The change that is asked about. InputError where an option does not say what it should."""
     if not 0 <= arguments.join <= MOST_JOINING:
         raise InputError(f"--join {arguments.join} is none of 1 to {MOST_JOINING} members")
-    return Change(
+    return GroupChange(
         leave=tuple(arguments.leave),
         join=arguments.join,
         scale=dict(_scaled(text) for text in arguments.scale),
@@ -58,7 +58,7 @@ def _scaled(text: str) -> tuple[str, int]:
     return name, int(count)
 
 
-def _print(change: Change, known: GroupFacts, prediction: Prediction, output: str) -> None:
+def _print(change: GroupChange, known: GroupFacts, prediction: Prediction, output: str) -> None:
     latest = known.latest
     if output != "table":
         print_for_programs(_object(change, known, prediction), output)
@@ -77,7 +77,7 @@ def _print(change: Change, known: GroupFacts, prediction: Prediction, output: st
     console.print()
 
 
-def _object(change: Change, known: GroupFacts, prediction: Prediction) -> dict[str, Any]:
+def _object(change: GroupChange, known: GroupFacts, prediction: Prediction) -> dict[str, Any]:
     latest = known.latest
     return {
         "kind": "prediction",

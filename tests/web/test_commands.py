@@ -1,4 +1,4 @@
-"""`status`, `explain` and `wait` asking a real page, as its process serves it."""
+"""`status`, `explain`, `wait` and `whatif` asking a real page, as its process serves it."""
 
 import json
 import re
@@ -69,6 +69,14 @@ def test_a_moment_that_is_past_is_answered_from_what_is_stored(url: str, capsys:
     (group,) = then["groups"]
     assert (group["state"], group["generation"]) == ("waiting", 9)
     assert group["answer"]["harmed"] == "idle-a-1, idle-a-4, idle-b-2"
+
+
+def test_a_prediction_of_the_page_is_that_of_the_records(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("whatif", "--group", "zombies", "--at", "2026-11-20T12:28:40Z", "--leave", "127.0.0.1:19304")
+    (page,) = told(capsys, *asked)
+    (records,) = told(capsys, *asked, "--capture", "tests/vectors/captures/zombie")
+    assert page["cases"] == records["cases"] != []
+    assert told(capsys, *asked[:3], "--join", "2")[0]["cases"]
 
 
 def test_a_rebalance_of_the_page_is_explained(url: str, capsys: pytest.CaptureFixture[str]) -> None:

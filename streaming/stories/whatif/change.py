@@ -23,7 +23,7 @@ class WrongChange(ValueError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class GroupChange:
     """`leave` and `bounce` are names of members as people or records call them, `scale` is the number of tasks by
     connector. `max_delay_ms` is `scheduled.rebalance.max.delay.ms`, None where nobody says it."""
 
@@ -56,7 +56,7 @@ class Concerned:
     names: Mapping[str, str]
 
 
-def concerned(change: Change, generation: Published) -> Concerned:
+def concerned(change: GroupChange, generation: Published) -> Concerned:
     """Whom the change speaks of. WrongChange where a name is of none, or of several, or is given twice."""
     called = names_of(generation)
     leaving = tuple(_id_of(name, generation, called) for name in change.leave)
@@ -81,7 +81,7 @@ def _id_of(name: str, generation: Published, called: Mapping[str, str]) -> str:
 
 
 def ids_to_come(
-    change: Change, who: Concerned, generation: Published
+    change: GroupChange, who: Concerned, generation: Published
 ) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
     """Member ids that those to come may have, again and again: ids of those that join with what they are called, and by
     the id of each member that bounces the one it comes back with. A new process has its client's id and a UUID; of one
@@ -99,7 +99,7 @@ def ids_to_come(
         yield joining, back
 
 
-Ids = Callable[[Change, Concerned, Published], Iterable[tuple[dict[str, str], dict[str, str]]]]
+Ids = Callable[[GroupChange, Concerned, Published], Iterable[tuple[dict[str, str], dict[str, str]]]]
 """As `ids_to_come`."""
 
 

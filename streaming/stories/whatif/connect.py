@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
 from rebalance_monitor.assignors.connect.model import LeaderMemory
+from rebalance_monitor.assignors.java_table import rests_on_java
 from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, PlayedRound, Worker
 from rebalance_monitor.streaming.core.connect.advice.words import releases
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
@@ -23,12 +24,16 @@ from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.holdings import CONNECTOR
 from rebalance_monitor.streaming.stories.known import Published
-from .change import CannotPredict, Change, Concerned, Ids, WrongChange, concerned, ids_to_come
+from .change import CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
 from .connect_past import Mind, configured, hands, mind_of, readable, shown_max_delay_ms
 from .outcome import BY_ID, Course, Prediction, ToCome, cases_of
 
 MOST_JOBS, MOST_WORKERS = 20_000, 500
 _REVOKED = "what was given up is handed out"
+_DEFAULT_DELAY = (
+    f"scheduled.rebalance.max.delay.ms is presumed to be Kafka's default, {duration(DEFAULT_MAX_DELAY_MS)}:"
+    " no known rebalance shows it (--max-delay says another one)."
+)
 _DELAY_OVER = "the delay is over"
 
 
@@ -38,9 +43,10 @@ class _Start:
 
     generations: Sequence[Published]
     who: Concerned
-    change: Change
+    change: GroupChange
     now_ms: int
     max_delay_ms: int
+    presumes_delay: bool
     counts: Mapping[str, int]
 
     @property
@@ -48,15 +54,17 @@ class _Start:
         return self.generations[0]
 
 
-def predict(change: Change, generations: Sequence[Published], now_ms: int, ids: Ids = ids_to_come) -> Prediction:
+def predict(change: GroupChange, generations: Sequence[Published], now_ms: int, ids: Ids = ids_to_come) -> Prediction:
     """`generations`: the newest first, all of one life of the group. CannotPredict, WrongChange."""
     start, notes = _start(change, generations, now_ms)
     generation, eager = start.generation, start.generation["protocol"] == EAGER
     eras = [ERAS[name] for name in ERAS if name in generation["verdict"]["eras"]] or list(ERAS.values())
     courses: list[tuple[str, Course]] = []
     unknown: dict[str, None] = {}
+    # Java's release shows in the order of many connectors alone.
+    javas = (JAVA_BEFORE_19, JAVA_FROM_19) if rests_on_java(range(len(start.counts) + 1)) else (JAVA_BEFORE_19,)
     for era in eras[-1:] if eager else reversed(eras):
-        for java_version in (JAVA_BEFORE_19, JAVA_FROM_19):
+        for java_version in javas:
             minds = _minds(start, era, java_version)
             for mind, leaders in minds:
                 given = [] if len(eras) == 1 or eager else [f"leaders of Kafka {releases(era)}"]
@@ -68,6 +76,10 @@ def predict(change: Change, generations: Sequence[Published], now_ms: int, ids: 
                     cluster = _cluster(start, era, java_version, mind.memory, leaders[0] if leaders else "")
                     courses.append((", ".join(given), _course(start, cluster, joining, back)))
     cases = cases_of(courses)
+    if start.presumes_delay and any(
+        one.delay_ms for case in cases for course in case.courses for one in course.to_come
+    ):
+        notes.append(_DEFAULT_DELAY)
     if any(len(case.courses) > 1 for case in cases):
         unknown[BY_ID] = None
     return Prediction(cases=cases, eager=eager, presumed=tuple(notes), unknown=tuple(unknown))
@@ -77,7 +89,7 @@ def _called(start: _Start, leaders: Sequence[str]) -> tuple[str, str]:
     return (leaders[0], start.who.names[leaders[0]]) if leaders else ("", "")
 
 
-def _start(change: Change, generations: Sequence[Published], now_ms: int) -> tuple[_Start, list[str]]:
+def _start(change: GroupChange, generations: Sequence[Published], now_ms: int) -> tuple[_Start, list[str]]:
     generation = generations[0]
     if generation["protocol"] == STATIC:
         raise CannotPredict(
@@ -101,16 +113,11 @@ def _start(change: Change, generations: Sequence[Published], now_ms: int) -> tup
         raise WrongChange("nobody is in the group")
     notes = ["What is configured is what the last record shows: what members hold, and what nobody has."]
     known_ms = shown_max_delay_ms(generations) if change.max_delay_ms is None else change.max_delay_ms
-    if known_ms is None and generation["protocol"] != EAGER and (who.leaving or who.bouncing):
-        notes.append(
-            f"scheduled.rebalance.max.delay.ms is presumed to be Kafka's default, {duration(DEFAULT_MAX_DELAY_MS)}:"
-            " no known rebalance shows it (--max-delay says another one)."
-        )
     if change.scale:
         notes.append("The connector makes as many tasks as are said; tasks.max is only their upper bound.")
     max_delay_ms = DEFAULT_MAX_DELAY_MS if known_ms is None else known_ms
     at_ms = max(now_ms, generation["at_ms"])
-    return _Start(generations, who, change, at_ms, max_delay_ms, counts), notes
+    return _Start(generations, who, change, at_ms, max_delay_ms, known_ms is None, counts), notes
 
 
 def _minds(start: _Start, era: Era, java_version: int) -> list[tuple[Mind, list[str]]]:

@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.stories.known import Published, transfers
-from .change import CannotPredict, Change, Concerned, Ids, WrongChange, concerned, ids_to_come
+from .change import CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
 from .outcome import BY_ID, Course, Prediction, ToCome, cases_of
 
 MOST_ROUNDS = 20
@@ -30,7 +30,7 @@ _PRESUMED = (
     "Every member, those to come too, is presumed to subscribe to every topic of which the group has partitions,"
     " and to state no rack."
 )
-Shares = dict[str, tuple[TopicPartition, ...]]
+Dealt = dict[str, tuple[TopicPartition, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class _Deal:
         gives_up = self.eager and self.name == COOPERATIVE_STICKY
         return f"leaders of Kafka {self.era.name}" + (", members that give up everything to join" if gives_up else "")
 
-    def shares(self, members: Mapping[str, _Member]) -> Shares | None:
+    def shares(self, members: Mapping[str, _Member]) -> Dealt | None:
         """None where Kafka's class fails, or has no such assignor."""
         try:
             result = ASSIGNORS[self.name].recompute(
@@ -84,25 +84,15 @@ class _Deal:
         )
 
 
-def predict(change: Change, generations: Sequence[Published], ids: Ids = ids_to_come) -> Prediction:
+def predict(change: GroupChange, generations: Sequence[Published], ids: Ids = ids_to_come) -> Prediction:
     """`generations`: the newest first. CannotPredict, WrongChange."""
     generation = generations[0]
-    name = generation["protocol"]
-    if name not in ASSIGNORS:
-        raise CannotPredict(f"the assignor {name} is none that whatif computes ({', '.join(ASSIGNORS)})")
-    if change.scale:
-        raise WrongChange("--scale is for connectors of a Kafka Connect group")
-    if generation["verdict"]["grade"] != "match":
-        said = generation["verdict"]["reason"] or "it does not match"
-        raise CannotPredict(f"the last assignment is not known to be Kafka's own assignor's: {said}")
-    foreign = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
-    if any(one["verdict"]["reason_kind"] in foreign for one in generations):
-        raise CannotPredict("leaders of this group are known or may be no Java clients, and choose their own way")
+    _check(change, generations)
     members = _members(generation)
     who = concerned(change, generation)
     static = [one for one in who.bouncing if members[one].instance_id is not None]
     who = Concerned(who.leaving, tuple(one for one in who.bouncing if one not in static), who.names)
-    deals = [deal for deal in _deals(name, generation) if _fits(deal, members, generation)]
+    deals = [deal for deal in _deals(generation) if _fits(deal, members, generation)]
     deals = _shown(deals, generations)
     if not deals:
         raise CannotPredict(
@@ -121,12 +111,31 @@ def predict(change: Change, generations: Sequence[Published], ids: Ids = ids_to_
         unknown.append(BY_ID)
     if generation["leader"] in (*who.leaving, *who.bouncing):
         unknown.append("Who leads next is in no record; its client is presumed to be one like the last leader's.")
+    presumed = [_PRESUMED]
+    if change.join and all(one.instance_id is not None for one in members.values()):
+        presumed.append("Members to come are presumed to be static members, because all are.")
     if static:
         told = listed([who.names[one] for one in static])
         unknown.append(f"{told} is a static member: it comes back without a rebalance within its session.timeout.ms.")
     return Prediction(
-        cases=cases, eager=all(deal.eager for deal in deals), presumed=(_PRESUMED,), unknown=tuple(unknown)
+        cases=cases, eager=all(deal.eager for deal in deals), presumed=tuple(presumed), unknown=tuple(unknown)
     )
+
+
+def _check(change: GroupChange, generations: Sequence[Published]) -> None:
+    """Whether anything can be predicted. CannotPredict, WrongChange."""
+    generation = generations[0]
+    name = generation["protocol"]
+    if name not in ASSIGNORS:
+        raise CannotPredict(f"the assignor {name} is none that whatif computes ({', '.join(ASSIGNORS)})")
+    if change.scale:
+        raise WrongChange("--scale is for connectors of a Kafka Connect group")
+    if generation["verdict"]["grade"] != "match":
+        said = generation["verdict"]["reason"] or "it does not match"
+        raise CannotPredict(f"the last assignment is not known to be Kafka's own assignor's: {said}")
+    foreign = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
+    if any(one["verdict"]["reason_kind"] in foreign for one in generations):
+        raise CannotPredict("leaders of this group are known or may be no Java clients, and choose their own way")
 
 
 def _members(generation: Published) -> dict[str, _Member]:
@@ -139,8 +148,9 @@ def _members(generation: Published) -> dict[str, _Member]:
     return found
 
 
-def _deals(name: str, generation: Published) -> Iterator[_Deal]:
+def _deals(generation: Published) -> Iterator[_Deal]:
     """The assignor in each era, with the topics as the document shows them."""
+    name = generation["protocol"]
     counts: dict[str, int] = {}
     for one in generation["members"]:
         owned = one["owned"]["partitions"] if name == COOPERATIVE_STICKY and one["owned"] else ()
@@ -181,7 +191,7 @@ def _shown(deals: list[_Deal], generations: Sequence[Published]) -> list[_Deal]:
     return deals
 
 
-def _sets(shares: Shares | None) -> dict[str, set[TopicPartition]]:
+def _sets(shares: Dealt | None) -> dict[str, set[TopicPartition]]:
     return {name: set(share) for name, share in (shares or {}).items()}
 
 
@@ -198,7 +208,7 @@ def _given_up(generation: Published) -> bool:
 def _course(
     deal: _Deal,
     members: dict[str, _Member],
-    change: Change,
+    change: GroupChange,
     who: Concerned,
     ids: tuple[Mapping[str, str], Mapping[str, str]],
     number: int,
@@ -241,7 +251,7 @@ def _course(
         members[one] = _Member(one if all_static and members else None, (), -1)
     fine = True
     if who.leaving or back or joining:
-        first = Change(leave=(*change.leave, *(who.names[one] for one in back)), join=change.join)
+        first = GroupChange(leave=(*change.leave, *(who.names[one] for one in back)), join=change.join)
         fine = rebalance(first.text(), 0)
     if back:
         members.update({new: _Member(None, (), -1) for new in back.values()})
@@ -259,12 +269,12 @@ def _without(some: tuple[TopicPartition, ...], others: tuple[TopicPartition, ...
     return tuple(one for one in some if one not in left)
 
 
-def _told(shares: Shares, called: Callable[[str], str], *, empty: bool = False) -> dict[str, tuple[str, ...]]:
+def _told(shares: Dealt, called: Callable[[str], str], *, empty: bool = False) -> dict[str, tuple[str, ...]]:
     named = sorted((called(one), share) for one, share in shares.items())
     return {name: _names(share) for name, share in named if share or empty}
 
 
-def _idle(deal: _Deal, shares: Shares) -> tuple[str, ...]:
+def _idle(deal: _Deal, shares: Dealt) -> tuple[str, ...]:
     given = {tp for share in shares.values() for tp in share}
     return _names(
         [

@@ -33,7 +33,7 @@ class Course:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PossibleCase:
     """Courses that are possible if one of `given` is so (nothing: always). They differ by ids that Kafka makes up."""
 
     given: tuple[str, ...]
@@ -45,7 +45,7 @@ class Prediction:
     """What comes of a change. `eager`: everybody stops everything for each rebalance. `presumed` and `unknown` are
     sentences."""
 
-    cases: tuple[Case, ...]
+    cases: tuple[PossibleCase, ...]
     eager: bool = False
     presumed: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
@@ -59,7 +59,7 @@ class Prediction:
         return found
 
 
-def cases_of(courses: Iterable[tuple[str, Course]]) -> tuple[Case, ...]:
+def cases_of(courses: Iterable[tuple[str, Course]]) -> tuple[PossibleCase, ...]:
     """Each course with what it is given by: those of one such thing together, things with the same courses as one."""
     by_given: dict[str, list[Course]] = {}
     for given, course in courses:
@@ -74,4 +74,4 @@ def cases_of(courses: Iterable[tuple[str, Course]]) -> tuple[Case, ...]:
         else:
             same[0].append(given)
     alone = len(found) == 1
-    return tuple(Case(() if alone else tuple(given), tuple(own)) for given, own in found)
+    return tuple(PossibleCase(() if alone else tuple(given), tuple(own)) for given, own in found)

@@ -2,14 +2,14 @@
 
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from . import connect, consumer
-from .change import CannotPredict, Change, WrongChange
+from .change import CannotPredict, GroupChange, WrongChange
 from .outcome import Prediction
 
 CLASSIC = "classic"
 NOBODY = ("Empty", "Dead")
 
 
-def predicted(change: Change, known: GroupFacts) -> Prediction:
+def predicted(change: GroupChange, known: GroupFacts) -> Prediction:
     """By the last generations of the group, at the moment that `known` is of. CannotPredict, WrongChange."""
     latest = known.latest
     if not change:

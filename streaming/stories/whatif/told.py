@@ -5,17 +5,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.explanation import Chapter
-from .outcome import Case, Course, Prediction, ToCome
+from .outcome import Course, PossibleCase, Prediction, ToCome
 
 MOST_NAMES = 8
 MOST_MEMBERS = 12
-Shares = Mapping[str, tuple[str, ...]]
+_NOBODY = "Nobody is left in the group: everything stands still until a member joins."
+PerMember = Mapping[str, tuple[str, ...]]
 
 
 def chapters(prediction: Prediction) -> list[Chapter]:
     """What comes, what is presumed and what is not known; a chapter for each case."""
     found = [Chapter(_title(case), tuple(_case(case, prediction))) for case in prediction.cases]
-    if not prediction.cases:
+    if not prediction.cases and not prediction.unknown:
         found.append(Chapter("What comes", ("Nothing can be said: Kafka's class fails on this group.",)))
     if prediction.presumed:
         found.append(Chapter("What is presumed", prediction.presumed))
@@ -24,12 +25,15 @@ def chapters(prediction: Prediction) -> list[Chapter]:
     return found
 
 
-def _title(case: Case) -> str:
+def _title(case: PossibleCase) -> str:
     return f"What comes, if it is {' or '.join(case.given)}" if case.given else "What comes"
 
 
-def _case(case: Case, prediction: Prediction) -> Iterator[str]:
+def _case(case: PossibleCase, prediction: Prediction) -> Iterator[str]:
     numbers = [len(course.to_come) for course in case.courses]
+    if not max(numbers) and not any(course.holds for course in case.courses):
+        yield _NOBODY
+        return
     if not max(numbers):
         yield "No rebalance comes, and nobody gives up anything."
         return
@@ -57,10 +61,10 @@ def _step(several: Sequence[ToCome]) -> Iterator[str]:
         names = _same([one.idle for one in several])
         yield f"Nobody has {names or _span([len(one.idle) for one in several])} after it."
     if any(one.delay_ms for one in several):
-        yield f"A delay of {_times(one.delay_ms for one in several)} begins or goes on."
+        yield f"A delay runs: {_times(one.delay_ms for one in several)} are left."
 
 
-def _moved(several: Sequence[Shares], how: str) -> list[str]:
+def _moved(several: Sequence[PerMember], how: str) -> list[str]:
     members = sorted({name for shares in several for name, own in shares.items() if own})
     told = []
     for name in members[:MOST_MEMBERS]:
@@ -80,7 +84,7 @@ def _same(several: Sequence[tuple[str, ...]]) -> str:
 def _after(courses: Sequence[Course]) -> Iterator[str]:
     members = sorted({name for course in courses for name in course.holds})
     if not members:
-        yield "Nobody is left in the group: everything stands still until a member joins."
+        yield _NOBODY
         return
     sizes = {name: [len(course.holds.get(name, ())) for course in courses] for name in members}
     told = [f"{name} {_span(sizes[name])}" for name in members]
@@ -89,8 +93,8 @@ def _after(courses: Sequence[Course]) -> Iterator[str]:
     if len(idle) == len(courses) and max(idle):
         seconds = _span([one // 1000 for one in idle])
         yield (
-            f"Connectors and tasks stand still for {seconds} s all together, beside the time that it takes to stop and"
-            " start what moves."
+            f"What waits for a worker costs {seconds} task-seconds (a connector counts as a task); how long it takes to"
+            " stop and start what moves is not known."
         )
 
 

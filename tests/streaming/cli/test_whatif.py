@@ -1,0 +1,102 @@
+"""`whatif` of captures: what it prints, what it cannot tell, and what it refuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+ZOMBIE = ["--capture", str(VECTORS / "captures" / "zombie"), "--group", "zombies", "--at", "2026-11-20T12:28:40Z"]
+GROUPS = VECTORS / "captures-groups"
+
+
+def asked(capsys: pytest.CaptureFixture[str], *words: str, code: int = DONE) -> Any:
+    assert main(["whatif", *words, "-o", "json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def test_a_worker_that_leaves_costs_the_delay(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its memory is that of a leader which knows what is lost."""
+    told = asked(capsys, *ZOMBIE, "--leave", "127.0.0.1:19304")
+    ((course,),) = [case["courses"] for case in told["cases"]]
+    first, second = course["rebalances"]
+    assert (first["generation"], first["idle"], first["delay_ms"]) == (9, ["idle-a-1", "idle-a-4", "idle-b-2"], 9_000)
+    assert (second["after_ms"], second["idle"]) == (9_000, [])
+    assert course["idle_ms"] == 3 * 9_000
+    assert {name: len(own) for name, own in course["holds"].items()} == {
+        "127.0.0.1:19302": 6,
+        "127.0.0.1:19303": 5,
+        "127.0.0.1:19305": 4,
+    }
+
+
+def test_who_comes_back_within_the_delay_waits_for_its_end(capsys: pytest.CaptureFixture[str]) -> None:
+    told = asked(capsys, *ZOMBIE, "--bounce", "127.0.0.1:19304", "--away", "5s")
+    ((course,),) = [case["courses"] for case in told["cases"]]
+    assert [one["after_ms"] for one in course["rebalances"]] == [0, 5_000, 9_000]
+    assert course["rebalances"][2]["gets"] == {"127.0.0.1:19304": ["idle-a-1", "idle-a-4", "idle-b-2"]}
+
+
+def test_a_leader_that_leaves_takes_its_memory_along(capsys: pytest.CaptureFixture[str]) -> None:
+    told = asked(capsys, *ZOMBIE, "--leave", "127.0.0.1:19303")
+    assert all(not one["idle_ms"] for case in told["cases"] for one in case["courses"])
+
+
+def test_ids_that_kafka_makes_up_make_ranges(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", *ZOMBIE, "--join", "2"]) == DONE
+    printed = capsys.readouterr().out
+    assert "new member 1 gets 2." in printed
+    assert "depends on the ids that Kafka makes up" in printed
+
+
+def test_nobody_is_left(capsys: pytest.CaptureFixture[str]) -> None:
+    everybody = [word for port in range(19302, 19306) for word in ("--leave", f"127.0.0.1:{port}")]
+    assert main(["whatif", *ZOMBIE, *everybody]) == DONE
+    assert "Nobody is left in the group" in capsys.readouterr().out
+
+
+def test_a_delay_that_nothing_shows_is_presumed_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    early = [*ZOMBIE[:-1], "2026-11-20T12:28:20Z", "--leave", "127.0.0.1:19304"]
+    assert "presumed to be Kafka's default, 5 min" in str(asked(capsys, *early)["presumed"])
+    told = asked(capsys, *early, "--max-delay", "1m")
+    assert told["cases"][0]["courses"][0]["idle_ms"] == 3 * 60_000
+    assert "presumed to be" not in str(told["presumed"])
+
+
+@pytest.mark.parametrize(
+    ("capture", "group", "why"),
+    [
+        ("streams-classic-4.3.1", "app-4.3.1", "end offsets"),
+        ("kip848-a", "k-range", "The coordinator assigns this group by itself"),
+        ("kafkajs", "kjs-equal", "The assignor RoundRobinAssigner is none that whatif computes"),
+    ],
+)
+def test_what_cannot_be_predicted_says_why(
+    capsys: pytest.CaptureFixture[str], capture: str, group: str, why: str
+) -> None:
+    told = asked(capsys, "--capture", str(GROUPS / capture), "--group", group, "--join", "1", code=CANNOT_TELL)
+    assert (told["cases"], len(told["unknown"])) == ([], 1)
+    assert why in told["unknown"][0]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "say what changes"),
+        (["--leave", "w9"], "no member w9 is in the group; it has 127.0.0.1:19302, "),
+        (["--leave", "127.0.0.1:19304", "--bounce", "127.0.0.1:19304"], "a member is named twice"),
+        (["--scale", "idle-a"], "write --scale orders=12"),
+        (["--scale", "other=3"], "no connector other is held in the group; it has idle-a, idle-b"),
+        (["--join", "-1"], "--join -1 is none of 1 to 100 members"),
+        (["--join", "1", "--away", "soon"], "--away 'soon' is no time"),
+    ],
+)
+def test_a_change_that_does_not_fit_is_one_sentence(
+    capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    assert main(["whatif", *ZOMBIE, *words]) == BAD_INPUT
+    assert sentence in capsys.readouterr().err
