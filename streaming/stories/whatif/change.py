@@ -12,6 +12,8 @@ from rebalance_monitor.streaming.stories.known import Published, names_of
 MOST_JOINING = 100
 TRIED_IDS = 16
 """So many ids of members to come are tried, for Kafka makes ids up and assignors sort by them or by their hashes."""
+BY_ID = "Who gives up or gets what depends on the ids that Kafka makes up for members that join."
+TRIED = f"{TRIED_IDS} sets of ids were tried for members to come; other ids may give what none of these gave."
 
 
 class CannotPredict(ValueError):

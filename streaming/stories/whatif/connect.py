@@ -24,9 +24,9 @@ from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.holdings import CONNECTOR
 from rebalance_monitor.streaming.stories.known import Published
-from .change import CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
+from .change import BY_ID, TRIED, CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
 from .connect_past import Mind, configured, hands, mind_of, readable, shown_max_delay_ms
-from .outcome import BY_ID, Course, Prediction, ToCome, cases_of
+from .outcome import Course, Prediction, ToCome, cases_of
 
 MOST_JOBS, MOST_WORKERS = 20_000, 500
 _REVOKED = "what was given up is handed out"
@@ -82,6 +82,8 @@ def predict(change: GroupChange, generations: Sequence[Published], now_ms: int, 
         notes.append(_DEFAULT_DELAY)
     if any(len(case.courses) > 1 for case in cases):
         unknown[BY_ID] = None
+    if change.join or start.who.bouncing:
+        unknown[TRIED] = None
     return Prediction(cases=cases, eager=eager, presumed=tuple(notes), unknown=tuple(unknown))
 
 

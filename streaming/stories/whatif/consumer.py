@@ -21,8 +21,8 @@ from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.stories.known import Published, transfers
-from .change import CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
-from .outcome import BY_ID, Course, Prediction, ToCome, cases_of
+from .change import BY_ID, TRIED, CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
+from .outcome import Course, Prediction, ToCome, cases_of
 
 MOST_ROUNDS = 20
 MOST_LOOKED_AT = 8
@@ -109,6 +109,8 @@ def predict(change: GroupChange, generations: Sequence[Published], ids: Ids = id
     unknown = []
     if any(len(case.courses) > 1 for case in cases):
         unknown.append(BY_ID)
+    if change.join or who.bouncing:
+        unknown.append(TRIED)
     if generation["leader"] in (*who.leaving, *who.bouncing):
         unknown.append("Who leads next is in no record; its client is presumed to be one like the last leader's.")
     presumed = [_PRESUMED]

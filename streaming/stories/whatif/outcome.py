@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-BY_ID = "Who gives up or gets what depends on the ids that Kafka makes up for members that join."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToCome:

@@ -171,3 +171,25 @@ def test_what_is_predicted_happens(capture: str) -> None:
     assert all(right for _, right in predicted)
     assert all(courses == 1 for courses, _ in predicted)
     print(f"{capture}: {len(predicted)} places, {sum(right for _, right in predicted)} rebalances came true")
+
+
+@pytest.mark.parametrize("capture", ["compatible-2.8.2", "eager-2.8.2", "sessioned-4.3.1"])
+def test_the_ids_that_are_tried_tell_how_many_everybody_has(capture: str) -> None:
+    """Who joined really had an id that was not tried: what it and the others came to have is in the ranges."""
+    looked_at = 0
+    for generations in lives(capture):
+        for place in range(1, len(generations)):
+            for kind, change, ids in changes(generations, place):
+                if kind != "join":
+                    continue
+                told = predict(change, generations[place - 1 :: -1], generations[place]["state_ms"])
+                last = place + len(told.courses[0].to_come) - 1
+                if last >= len(generations) or workers(generations[last]) != workers(generations[place]):
+                    continue
+                looked_at += 1
+                new = sorted(ids[0])
+                for member in generations[last]["members"]:
+                    name = member["worker"] if member["member_id"] not in new else "new member 1"
+                    sizes = [len(course.holds[name]) for course in told.courses]
+                    assert min(sizes) <= len(held(member)) <= max(sizes)
+    assert looked_at >= 3
