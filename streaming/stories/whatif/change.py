@@ -4,7 +4,7 @@ Everything of one change happens at once and is one rebalance; a member that bou
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from rebalance_monitor.streaming.stories.known import Published, names_of
@@ -47,6 +47,10 @@ class GroupChange:
             parts.append("a member joins" if self.join == 1 else f"{self.join} members join")
         parts += [f"connector {name} has {count} tasks" for name, count in self.scale.items()]
         return ", ".join(parts)
+
+    def begins(self) -> str:
+        """What happens at once, in words."""
+        return replace(self, leave=(*self.leave, *self.bounce), bounce=()).text()
 
 
 @dataclass(frozen=True, slots=True)

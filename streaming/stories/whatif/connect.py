@@ -71,7 +71,7 @@ def predict(change: GroupChange, generations: Sequence[Published], now_ms: int, 
                 if len(minds) > 1:
                     given.append(f"{listed([start.who.names[one] for one in leaders])} leads")
                 if mind.doubt and not eager:
-                    unknown[mind.doubt.replace(*_called(start, leaders))] = None
+                    unknown[mind.doubt] = None
                 for joining, back in ids(change, start.who, generation):
                     cluster = _cluster(start, era, java_version, mind.memory, leaders[0] if leaders else "")
                     courses.append((", ".join(given), _course(start, cluster, joining, back)))
@@ -85,10 +85,6 @@ def predict(change: GroupChange, generations: Sequence[Published], now_ms: int, 
     if change.join or start.who.bouncing:
         unknown[TRIED] = None
     return Prediction(cases=cases, eager=eager, presumed=tuple(notes), unknown=tuple(unknown))
-
-
-def _called(start: _Start, leaders: Sequence[str]) -> tuple[str, str]:
-    return (leaders[0], start.who.names[leaders[0]]) if leaders else ("", "")
 
 
 def _start(change: GroupChange, generations: Sequence[Published], now_ms: int) -> tuple[_Start, list[str]]:
@@ -171,7 +167,6 @@ def _course(start: _Start, cluster: Cluster, joining: Mapping[str, str], back: M
     cluster.connectors.update(start.change.scale)
     if cluster.workers:
         cluster.rebalance()
-    returns_ms = start.now_ms + start.change.away_ms
     if back:
         cluster.wait(start.change.away_ms)
         for name in back.values():
@@ -180,7 +175,7 @@ def _course(start: _Start, cluster: Cluster, joining: Mapping[str, str], back: M
     cluster.settle()
     holds = {names[name]: _names(worker.jobs) for name, worker in cluster.workers.items()}
     return Course(
-        to_come=tuple(_told(start, cluster.rounds, names, before, returns_ms if back else None)),
+        to_come=tuple(_told(start, cluster.rounds, names, before)),
         holds=dict(sorted(holds.items())),
         idle_ms=None if cluster.unheld() else sum(cluster.waited_ms.values()),
     )
@@ -191,7 +186,6 @@ def _told(
     rounds: Sequence[PlayedRound],
     names: Mapping[str, str],
     before: Mapping[str, tuple[str, ...]],
-    returns_ms: int | None,
 ) -> Iterator[ToCome]:
     number, last = int(start.generation["generation"]), None
     gets: _Shares
@@ -205,7 +199,7 @@ def _told(
             gets, up, before = _changes(before, gets)
         yield ToCome(
             generation=number,
-            why=_why(start, one, last, returns_ms),
+            why=_why(start, one, last),
             after_ms=one.at_ms - start.now_ms,
             gets={name: own for name, own in sorted(gets.items()) if own},
             gives_up={name: own for name, own in sorted(up.items()) if own},
@@ -225,18 +219,20 @@ def _changes(before: _Shares, after: _Shares) -> tuple[_Shares, _Shares, _Shares
     return gets, up, after
 
 
-def _why(start: _Start, one: PlayedRound, last: PlayedRound | None, returns_ms: int | None) -> str:
+def _why(start: _Start, one: PlayedRound, last: PlayedRound | None) -> str:
+    if last is None and one.at_ms == start.now_ms:
+        return start.change.begins()
     if last is None:
-        return start.change.text() if returns_ms is None else _first(start)
+        return _back(start)
     if any(share.revoked for share in last.result.shares.values()):
         return _REVOKED
     if last.result.delay_ms and one.at_ms == last.at_ms + last.result.delay_ms:
         return _DELAY_OVER
+    return _back(start)
+
+
+def _back(start: _Start) -> str:
     return f"{listed([start.who.names[name] for name in start.who.bouncing])} is back"
-
-
-def _first(start: _Start) -> str:
-    return start.change.text().replace(f" and is back after {start.change.away_ms / 1000:g} s", "")
 
 
 def _names(jobs: Iterator[ConnectorOrTask] | Sequence[ConnectorOrTask] | frozenset[ConnectorOrTask]) -> tuple[str, ...]:

@@ -94,7 +94,10 @@ def mind_of(member_id: str, generations: Sequence[Published], era: Era, max_dela
     if not led:
         joined = any(all(m["member_id"] != member_id for m in one["members"]) for one in generations)
         whole = joined or (bool(generations) and generations[-1]["generation"] == 1)
-        return Mind(LeaderMemory(), "" if whole else f"{member_id} may have led before the generations that are known")
+        return Mind(
+            LeaderMemory(),
+            "" if whole else "Who leads next may have led before the generations that are known, and remember that.",
+        )
     first = last = led[0]
     while not _calm(generations[first]) and _led_on(generations, first, member_id):
         first += 1
@@ -102,14 +105,15 @@ def mind_of(member_id: str, generations: Sequence[Published], era: Era, max_dela
         memory, rounds, doubt = _settled(generations[first]), range(first - 1, last - 1, -1), ""
     else:
         fresh = not _led_on(generations, first, member_id) and len(led) == first - last + 1
-        doubt = "" if fresh and first + 1 < len(generations) else "the leader's memory is in no record"
+        doubt = "" if fresh and first + 1 < len(generations) else "What the leader remembers is in no record."
         memory, rounds = LeaderMemory(), range(first, last - 1, -1)
     for place in rounds:
         before = generations[place + 1] if place + 1 < len(generations) else None
         again = _again(memory, generations[place], before, era, max_delay_ms, java_version)
         if again is None:
             return Mind(
-                memory, f"generation {generations[place]['generation']} shows that the leader knew something else"
+                memory,
+                f"Generation {generations[place]['generation']} shows that the leader remembered something else.",
             )
         memory = again
     return Mind(memory, doubt)

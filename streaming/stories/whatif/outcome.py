@@ -40,11 +40,12 @@ class PossibleCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What comes of a change. `eager`: everybody stops everything for each rebalance. `presumed` and `unknown` are
-    sentences."""
+    """What comes of a change. `eager`: everybody stops everything for each rebalance. `known` is what holds
+    of any course, `presumed` and `unknown` are sentences, too."""
 
     cases: tuple[PossibleCase, ...]
     eager: bool = False
+    known: tuple[str, ...] = ()
     presumed: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
 

@@ -1,12 +1,15 @@
 """Which rebalances a change of a group brings, whatever kind of group it is."""
 
-from rebalance_monitor.streaming.stories.known import GroupFacts
-from . import connect, consumer
+from rebalance_monitor.schemas.frozen import replace
+from rebalance_monitor.streaming.stories.known import GroupFacts, Published
+from . import connect, consumer, streams
 from .change import CannotPredict, GroupChange, WrongChange
 from .outcome import Prediction
 
 CLASSIC = "classic"
 NOBODY = ("Empty", "Dead")
+REBALANCING = ("PreparingRebalance", "CompletingRebalance")
+_UNDER_WAY = "A rebalance is under way: what members have when it is over may be something else."
 
 
 def predicted(change: GroupChange, known: GroupFacts) -> Prediction:
@@ -22,10 +25,15 @@ def predicted(change: GroupChange, known: GroupFacts) -> Prediction:
         raise CannotPredict("the coordinator assigns this group by itself, and whatif predicts what leaders assign")
     if "sampled" in latest:
         raise CannotPredict("the group is polled: what its members report to their leader is not known")
+    prediction = _of_leaders(change, known, latest)
+    if known.group["status"] in REBALANCING:
+        return replace(prediction, unknown=(*prediction.unknown, _UNDER_WAY))
+    return prediction
+
+
+def _of_leaders(change: GroupChange, known: GroupFacts, latest: Published) -> Prediction:
     if "streams" in latest:
-        raise CannotPredict(
-            "where a Streams leader places tasks depends on the end offsets of that moment, which no record tells"
-        )
+        return streams.predict(change, latest)
     life = [one for one in known.generations if one["incarnation"] == latest["incarnation"]]
     if latest["protocol_type"] == "connect":
         return connect.predict(change, life, known.now_ms)

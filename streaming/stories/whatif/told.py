@@ -16,6 +16,8 @@ PerMember = Mapping[str, tuple[str, ...]]
 def chapters(prediction: Prediction) -> list[Chapter]:
     """What comes, what is presumed and what is not known; a chapter for each case."""
     found = [Chapter(_title(case), tuple(_case(case, prediction))) for case in prediction.cases]
+    if prediction.known:
+        found.append(Chapter("What is certain", prediction.known))
     if not prediction.cases and not prediction.unknown:
         found.append(Chapter("What comes", ("Nothing can be said: Kafka's class fails on this group.",)))
     if prediction.presumed:
@@ -116,6 +118,7 @@ def as_object(prediction: Prediction) -> dict[str, object]:
         "cases": [
             {"given": list(case.given), "courses": [_course(one) for one in case.courses]} for case in prediction.cases
         ],
+        "known": list(prediction.known),
         "presumed": list(prediction.presumed),
         "unknown": list(prediction.unknown),
     }

@@ -12,6 +12,8 @@ from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, D
 VECTORS = Path(__file__).parents[2] / "vectors"
 ZOMBIE = ["--capture", str(VECTORS / "captures" / "zombie"), "--group", "zombies", "--at", "2026-11-20T12:28:40Z"]
 GROUPS = VECTORS / "captures-groups"
+CHURNED = "2026-11-23T16:19:29Z"
+LEADING = "s11-6-none-i0-StreamThread-1-consumer on 127.0.0.1"
 
 
 def asked(capsys: pytest.CaptureFixture[str], *words: str, code: int = DONE) -> Any:
@@ -67,10 +69,20 @@ def test_a_delay_that_nothing_shows_is_presumed_and_said(capsys: pytest.CaptureF
     assert "presumed to be" not in str(told["presumed"])
 
 
+def test_of_a_streams_application_what_holds_anyway_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    capture = ["--capture", str(GROUPS / "streams-churn"), "--group", "s11-6-none"]
+    told = asked(capsys, *capture, "--at", CHURNED, "--leave", LEADING, "--join", "1", code=CANNOT_TELL)
+    assert (
+        told["known"][0]
+        == f"{LEADING} has 3 tasks (0_1, 2_1, 2_3): the next rebalance gives them to other threads at once."
+    )
+    assert "6 active tasks on 3 threads are 2 each where they are even." in told["known"]
+    assert "depends on how far copies lag" in told["unknown"][0]
+
+
 @pytest.mark.parametrize(
     ("capture", "group", "why"),
     [
-        ("streams-classic-4.3.1", "app-4.3.1", "end offsets"),
         ("kip848-a", "k-range", "The coordinator assigns this group by itself"),
         ("kafkajs", "kjs-equal", "The assignor RoundRobinAssigner is none that whatif computes"),
     ],

@@ -1,0 +1,77 @@
+"""What is certain of the rebalances that a change of a Kafka Streams application (classic protocol) brings.
+
+A leader places tasks with state by how far each copy lags when it asks for the end offsets. No record tells that, so
+the rebalances themselves are not predicted. What is: which tasks have to go, who has copies of them, and how many tasks
+fall to a thread.
+"""
+
+from collections.abc import Iterator
+
+from rebalance_monitor.streaming.core.model.messages import counted, listed
+from rebalance_monitor.streaming.stories.known import Published
+from .change import Concerned, GroupChange, WrongChange, concerned
+from .outcome import Prediction
+
+MOST_NAMES = 8
+_DEPENDS = (
+    "Who gets a task with state depends on how far copies lag when the leader asks (acceptable.recovery.lag), on"
+    " num.standby.replicas and max.warmup.replicas; what still warms up moves in later, probing rebalances"
+    " (probing.rebalance.interval.ms)."
+)
+
+
+def predict(change: GroupChange, generation: Published) -> Prediction:
+    """Sentences that hold whatever the end offsets are, and what depends on them. WrongChange."""
+    if change.scale:
+        raise WrongChange("--scale is for connectors of a Kafka Connect group")
+    who = concerned(change, generation)
+    return Prediction(cases=(), known=tuple(_known(change, who, generation)), unknown=(_DEPENDS,))
+
+
+def _known(change: GroupChange, who: Concerned, generation: Published) -> Iterator[str]:
+    gone = {*who.leaving, *who.bouncing}
+    processes = generation["streams"]["processes"]
+    stateful = {one["name"] for one in generation["streams"]["subtopologies"] if one["stateful"] is not False}
+    threads = [thread for one in processes for thread in one["threads"]]
+    lost = [task for thread in threads if thread["member_id"] in gone for task in thread["active"]]
+    for thread in threads:
+        if thread["member_id"] in gone and thread["active"]:
+            name = who.names[thread["member_id"]]
+            yield f"{name} has {_tasks(thread['active'])}: the next rebalance gives them to other threads at once."
+    copies = {task: _copies(task, gone, who, generation) for task in lost if _subtopology(task) in stateful}
+    for task, holders in copies.items():
+        if holders:
+            yield f"Of {task} there are copies: {listed(holders, MOST_NAMES)}."
+    bare = [task for task, holders in copies.items() if not holders]
+    if bare:
+        yield f"Nobody else has a copy of {_tasks(bare)}: who gets them restores them from the changelogs first."
+    left = sum(thread["member_id"] not in gone for thread in threads) + change.join + len(who.bouncing)
+    tasks = sum(one["tasks"] for one in generation["streams"]["subtopologies"])
+    if not left:
+        yield "No thread is left: everything stands still until one joins."
+        return
+    least, extra = divmod(tasks, left)
+    each = str(least) if not extra else f"{least} or {least + 1}"
+    yield f"{counted(tasks, 'active task')} on {counted(left, 'thread')} are {each} each where they are even."
+    if change.join or who.bouncing:
+        yield "A new process begins without state: where another one has it, it warms up a copy of its own first."
+
+
+def _copies(task: str, gone: set[str], who: Concerned, generation: Published) -> list[str]:
+    """Threads that copy the task, with how far each lagged when brokers were asked last."""
+    found = []
+    for process in generation["streams"]["processes"]:
+        for thread in process["threads"]:
+            if thread["member_id"] not in gone and task in (*thread["standby"], *thread["warm_up"]):
+                lag = (process.get("lags") or {}).get(task)
+                behind = "" if lag is None else f" ({lag:,} records behind when it was asked last)"
+                found.append(f"{who.names[thread['member_id']]}{behind}")
+    return found
+
+
+def _subtopology(task: str) -> str:
+    return task.rpartition("_")[0]
+
+
+def _tasks(tasks: list[str]) -> str:
+    return f"{counted(len(tasks), 'task')} ({listed(tasks, MOST_NAMES)})"
