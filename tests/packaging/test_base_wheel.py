@@ -72,7 +72,12 @@ def test_plan_and_replay_work_without_extras(fresh: Path) -> None:
 def test_commands_about_groups_work_without_extras(fresh: Path) -> None:
     command = str(fresh / "bin" / "rebalance-monitor")
     capture = ["--group", "zombies", "--capture", str(ROOT / "tests" / "vectors" / "captures" / "zombie")]
-    for words in (["status"], ["explain"], ["wait", "--stable", "1s"], ["whatif", "--join", "1"]):
+    for words in (
+        ["status"],
+        ["explain"],
+        ["wait", "--stable", "1s"],
+        ["whatif", "--join", "1", "--at", "2026-11-20T12:28:40Z"],
+    ):
         done = subprocess.run([command, *words, *capture], text=True, capture_output=True, cwd=fresh, check=False)
         assert "Traceback" not in done.stderr
         assert done.returncode in (0, 1, 5), done.stderr

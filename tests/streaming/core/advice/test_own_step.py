@@ -26,7 +26,7 @@ def step(eras: tuple[str, ...], max_delay_ms: int | None, leader: str = "a:8083"
 def test_says_which_steps_move_how_much_and_who_waits() -> None:
     assert step(("A3a",), 300_000) == (
         "Restart the leader a:8083: then 3 of the 7 tasks of b:8083 move to others, and nothing waits. "
-        "Or keep b:8083 away for longer than 300 s: then 4 of the 7 tasks of b:8083 move to others; "
+        "Or keep b:8083 away for longer than 300 s: then 5 of the 7 tasks of b:8083 move to others; "
         "8 connectors and tasks wait up to 300 s. "
         "Or add a worker: then 4 of the 7 tasks of b:8083 move to others, and nothing waits. "
         "A short restart of b:8083 moves nothing for good. Leaders since 3.4 balance by themselves."
