@@ -39,6 +39,7 @@ class PageProcess:
         self.process: subprocess.Popen[str] | None = None
         self._url: str | None = None
         self._silent = 0
+        self._anew = False
         self._ask_every_s = ask_every_s
         # Its connections are not kept, as the page may be anew. Any certificate will do: the question is whether it
         # answers, and a page whose certificate has expired must not be ended for that.
@@ -56,12 +57,20 @@ class PageProcess:
     def stop(self) -> None:
         """Ends it: its stdin closes, which also happens when this process is killed."""
         self._ending.set()
-        process = self.process
-        if process is not None and process.stdin is not None:
-            process.stdin.close()
+        self._end()
         self._keeper.stop(10)
         self._asker.stop(10)
         self._client.close()
+
+    def begin_anew(self) -> None:
+        """The configuration has changed: ends it, and another one is started at once."""
+        self._anew = self.process is not None and self.process.poll() is None
+        self._end()
+
+    def _end(self) -> None:
+        process = self.process
+        if process is not None and process.stdin is not None:
+            process.stdin.close()
 
     def _life(self) -> float:
         # A session of its own: a signal from the terminal is the job's to answer.
@@ -81,7 +90,8 @@ class PageProcess:
                 elif not last.startswith("rebalance-monitor: "):
                     log.warning("page says", extra={"fields": {"text": last}})
             self._url = None
-        if self._ending.is_set():
+        if self._ending.is_set() or self._anew:
+            self._anew = False
             return 0.0
         why, pause_s = last.removeprefix("rebalance-monitor: "), self._keeper.pause_s
         log.warning("page ended", extra={"fields": {"code": process.returncode, "why": why, "again_in_s": pause_s}})

@@ -130,8 +130,8 @@ def _run(
     gaps = GapWatch(dsn, settings.gap.shown_for_s(), exporter, exporter)
     ending.callback(gaps.stop)
     gaps.start()
-    if settings.page.enabled:
-        page = PageProcess(config, exporter.url, exporter)
+    page = PageProcess(config, exporter.url, exporter) if settings.page.enabled else None
+    if page is not None:
         ending.callback(page.stop)
         page.start()
     if settings.audit.every_ms is not None and installed():
@@ -169,6 +169,8 @@ def _run(
         exporter.forget(cluster)
         notifying.forget(cluster)
 
+    owners = settings.owners
+
     def reload() -> Settings | None:
         try:
             found = _settings(config, shadow)
@@ -177,6 +179,10 @@ def _run(
         except InputError as why:
             log.error("configuration_not_read", extra={"fields": {"config": source(config), "why": str(why)}})
             return None
+        nonlocal owners
+        if page is not None and found.owners != owners:
+            page.begin_anew()
+        owners = found.owners
         return found
 
     os.environ[DSN] = dsn  # for Spark's processes

@@ -89,10 +89,14 @@ class Settings(Section):
                 judge_wait_ms=self.judge.wait_ms,
                 **self.judge.model_dump(exclude={"wait_ms"}),
                 damping=damping,
-                owners=tuple(one.core() for one in self.owners if fnmatchcase(cluster.name, one.cluster)),
+                owners=tuple(one.core() for one in self.owners_of(cluster.name)),
             )
             for cluster in self.clusters
         }
+
+    def owners_of(self, cluster: str) -> tuple[OwnerSection, ...]:
+        """The entries that may count for groups of this cluster, in their order."""
+        return tuple(one for one in self.owners if fnmatchcase(cluster, one.cluster))
 
 
 def lacking(settings: Settings) -> list[str]:

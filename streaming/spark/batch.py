@@ -36,6 +36,7 @@ from rebalance_monitor.streaming.core.ports import (
 from rebalance_monitor.streaming.metrics.batch_view import BatchView, together
 from .bundle import FoldedBundle, Orders, fold_bundle
 from .channel import Control
+from .expecting import Expecting
 from .failures import BundleFailed
 from .folding import FoldMany, fold_here
 from .learning import NOBODY_ASKS, Askers, Learning
@@ -125,6 +126,7 @@ class BatchFunction:
         self._cluster_id, self._started_ms = cluster_id, started_ms
         self._on_results, self._publish, self._here, self._at_once = on_results, publish, here, tasks
         self._learning = Learning(store, settings.name, cluster_id, askers)
+        self._expecting = Expecting(store, settings)
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
         self._topic_groups = dict(store.with_topics(settings.name))
         # No cluster can be configured without a name, so this key never meets a group's.
@@ -207,6 +209,7 @@ class BatchFunction:
             also=self._own_states(own),
         )
         every = [*done, mine]
+        self._expecting.folded((group for one in every for group in one.samples), orders.tick(tick))
         self._own = own
         self._read_to_the_end_ms = self._read_to_the_end_ms if tick is None else tick.now_ms
         self._topic_groups.update(pair for one in every for pair in one.topic_groups.items())
@@ -235,7 +238,8 @@ class BatchFunction:
         latter as many as one batch takes. The others stay due."""
         named = set(folded)
         due = self._store.due(self._settings.name, AT_ONCE_MS if tick is None else tick.now_ms)
-        waiting = (*self._learning.answered(knowledge), *(key.group for key in due))
+        expecting = self._expecting.left(tick)
+        waiting = (*self._learning.answered(knowledge), *(key.group for key in due), *expecting)
         woken = (
             *self._learning.rebalancing(knowledge, tick),
             *self._turns.next([group for group in waiting if group not in named]),

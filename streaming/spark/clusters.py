@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.config.owners import OwnerSection
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.ports import Deposed
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rebalance_monitor.job")
 
+READ_ANEW = ("clusters", "owners")
+"""Sections that are read anew at SIGHUP. A cluster begins again where its entry or one of its owners is another one."""
 ASK_EVERY_S = 30.0
 """How often a job that waits asks the brokers whether it could read."""
 FIRST_PAUSE_S = 5.0
@@ -79,10 +82,17 @@ class SharedSession:
 
 
 class ClusterThread:
-    """One cluster's thread. `refused`: why it cannot be watched now; `ended`: why the whole job cannot go on."""
+    """One cluster's thread, as it was configured when it began. `refused`: why it cannot be watched now; `ended`: why
+    the whole job cannot go on."""
 
-    def __init__(self, section: ClusterSection, stop: ClusterStop, life: Callable[[Stopping], None]) -> None:
-        self.section, self.stop, self._life = section, stop, life
+    def __init__(
+        self,
+        section: ClusterSection,
+        owners: tuple[OwnerSection, ...],
+        stop: ClusterStop,
+        life: Callable[[Stopping], None],
+    ) -> None:
+        self.section, self.owners, self.stop, self._life = section, owners, stop, life
         self.refused: Exception | None = None
         self.ended: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=f"cluster {section.name}", daemon=True)
@@ -150,14 +160,14 @@ class Clusters:
         self._naming = threading.Lock()
 
     def are_to_be(self, settings: Settings) -> None:
-        """The configuration has changed. Sections beside the clusters stay as they were at the start."""
+        """The configuration has changed. Sections beside clusters and owners stay as they were at the start."""
         others = sorted(
             name
             for name in type(settings).model_fields
-            if name != "clusters" and getattr(settings, name) != getattr(self._settings, name)
+            if name not in READ_ANEW and getattr(settings, name) != getattr(self._settings, name)
         )
         log_event("configuration_read", clusters=[one.name for one in settings.clusters], needs_restart=others)
-        self._settings = self._settings.model_copy(update={"clusters": settings.clusters})
+        self._settings = self._settings.model_copy(update={name: getattr(settings, name) for name in READ_ANEW})
 
     def look(self) -> None:
         """Starts and stops what is to be. Raises what the job cannot go on with."""
@@ -167,7 +177,7 @@ class Clusters:
                 raise one.ended
             if name not in wanted:
                 one.stop.ask("taken out of the configuration")
-            elif wanted[name] != one.section:
+            elif (wanted[name], self._settings.owners_of(name)) != (one.section, one.owners):
                 one.stop.ask("configured in another way")
             elif one.runs() or one.refused is not None:
                 continue
@@ -186,7 +196,8 @@ class Clusters:
     def _begin(self, section: ClusterSection) -> None:
         self._observer.watch(section.name)
         self._leases.want(section.name)
-        thread = ClusterThread(section, ClusterStop(self._stop), lambda stop: self._life(thread, stop))
+        owners = self._settings.owners_of(section.name)
+        thread = ClusterThread(section, owners, ClusterStop(self._stop), lambda stop: self._life(thread, stop))
         self._running[section.name] = thread
         thread.start()
 

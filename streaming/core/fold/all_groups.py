@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from rebalance_monitor.streaming.core.incidents.notice import Output
 from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import Generation
+from rebalance_monitor.streaming.core.model.results import Generation, Standing
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
-from . import held_up, lag, recurring, restless, stuck
+from . import expected, held_up, lag, recurring, restless, stuck
 from .intake import Intake
 from .published import source_of
 from .state import Envelope
@@ -17,13 +17,26 @@ def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope
     before the record."""
     fold.publish(recurring.recorded(fold, outputs, source_of(row), row.timestamp_ms))
     restless.recorded(fold, row, outputs, before)
+    expected.recorded(fold, row, outputs, before)
     held_up.recorded(fold, row)
 
 
 def computed(fold: Intake, target: Generation) -> None:
     """What follows from a target, once it is published."""
     restless.computed(fold, target)
+    expected.computed(fold, target)
     held_up.computed(fold, target)
+
+
+def stands(fold: Intake, standing: Standing) -> None:
+    """The state of a group with targets, in Kafka's words."""
+    if standing.state == "Empty":
+        expected.emptied(fold, standing)
+
+
+def deleted(fold: Intake, row: Row) -> None:
+    """The group was deleted, and does not go on under another protocol."""
+    expected.deleted(fold, row)
 
 
 def ended(fold: Intake, row: Row, before: frozenset[str]) -> None:
@@ -33,7 +46,7 @@ def ended(fold: Intake, row: Row, before: frozenset[str]) -> None:
 
 def due_ms(fold: Intake) -> int | None:
     """When the next timer of these rules is due, by the coordinator's clock."""
-    times = (restless.due_ms(fold), recurring.due_ms(fold))
+    times = (restless.due_ms(fold), recurring.due_ms(fold), expected.due_ms(fold))
     return min((one for one in times if one is not None), default=None)
 
 
@@ -41,9 +54,10 @@ def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
     """The timers that are due at this time."""
     restless.fire(fold, at_ms, historic=historic)
     recurring.fire(fold, at_ms, historic=historic)
+    expected.fire(fold, at_ms, historic=historic)
 
 
 def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
-    """What was polled of the group. `last`: the record judged last."""
+    """What was polled of the group, and what is expected of it. `last`: the record judged last."""
     stuck.look(fold, tick, last)
-    lag.look(fold, tick, last)
+    expected.look(fold, tick, lag.look(fold, tick, last))

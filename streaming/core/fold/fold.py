@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.model.results import Generation, Grade, Re
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.ports import FoldError, KeptState
-from . import all_groups, conversion, due, group_life, recovery, sampling, timers
+from . import all_groups, conversion, due, expected, group_life, recovery, sampling, timers
 from .capabilities import Awaits, Doubting, Followed, Moments, RunsBehind, Timed, TopicReader
 from .going_back import generation_went_back
 from .intake import Intake
@@ -192,6 +192,7 @@ class _Fold(Intake):
             self._deleted(row, historic=head.historic)
             if not conversion.goes_on(row, following):
                 self._stands("Dead", row)
+                all_groups.deleted(self, row)
             return True
         if isinstance(row.body, OtherGroup):
             self._other(head, row.body, following, live=not end_of_input)
@@ -310,6 +311,7 @@ class _Fold(Intake):
             self._deleted(row, historic=historic)
             if not conversion.goes_on(row, following):
                 self._stands("Dead", row)
+                all_groups.deleted(self, row)
             return
         outputs = session.take(row) if isinstance(session, Moments) else ()
         if conversion.goes_on(row, following):
@@ -351,6 +353,8 @@ class _Fold(Intake):
                 self.envelope = group_life.counted_on(self.envelope, output.generation)
                 output = replace(output, incarnation=self.envelope.incarnation)
             self.publish([output])
+            if isinstance(output, Standing):
+                all_groups.stands(self, output)
             if isinstance(output, Generation):
                 all_groups.computed(self, output)
                 self.envelope = recovery.counted(self.envelope)
@@ -365,7 +369,7 @@ class _Fold(Intake):
         if first:
             self.envelope = replace(self.envelope, seen_from_start=True)
             return
-        outlive = {code for one in self.registry.lifecycles for code in one.outlive}
+        outlive = expected.outlive(self).union(*(one.outlive for one in self.registry.lifecycles))
         moment = self.moment(row.timestamp_ms, historic=False)
         over = tuple(key for key, one in self.open().items() if one.code not in outlive)
         self.envelope = replace(self.envelope, deleted=True)

@@ -33,6 +33,7 @@ from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import (
     Certainty,
     Evidence,
+    GroupProgress,
     Part,
     Severity,
     Subject,
@@ -89,15 +90,17 @@ class _Known:
         return partition.caught_up or (not partition.first and self.stands_ms(partition) <= self.patience_ms)
 
 
-def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
-    """Open and end the rules' incidents by what was polled. `last`: the record judged last."""
+def look(fold: Intake, tick: Tick, last: LastRecord | None) -> GroupProgress | None:
+    """Open and end the rules' incidents by what was polled, and publish the last sample, which is returned. `last`: the
+    record judged last."""
     asked = (one.holdings() for one in fold.able(Holds))
     holdings = next((one for one in asked if one is not None), None)
     sampled = group_lag.newest_sample(fold, last)
-    if sampled is not None:
-        fold.results.append(group_lag.published(fold, sampled, holdings, held_up.look(fold)))
+    progress = None if sampled is None else group_lag.published(fold, sampled, holdings, held_up.look(fold))
+    if progress is not None:
+        fold.results.append(progress)
     if holdings is None:
-        return
+        return progress
     at_ms = clocks.groups_time(fold.envelope, tick.now_ms)
     moment = fold.moment(at_ms, historic=False)
     held = _held({key: one for key, one in fold.open().items() if one.code == NOT_ADVANCING.code})
@@ -120,6 +123,7 @@ def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
     if notices:
         fold.publish(notices)
         fold.results += fold.book.attend(at_ms)
+    return progress
 
 
 def _held(parts: Mapping[PartKey, Part]) -> dict[PartKey, tuple[str, str]]:

@@ -23,10 +23,11 @@ def left_open(state: bytes) -> tuple[Incident, ...]:
 
 
 def begun_anew(state: Saved) -> Saved | None:
-    """An empty state with the open incidents of one that cannot be read, as far as these can be; None without any.
-    They are kept to be ended: nobody else would ever end them. What still holds is found again."""
-    orphans = left_open(state.lines)
-    return stored(Envelope(orphans=orphans), {}) if orphans else None
+    """An empty state with the open incidents of one that cannot be read, as far as these can be, and where its records
+    lie; None without either. Incidents are kept to be ended: nobody else would ever end them. What still holds is found
+    again."""
+    orphans, home = left_open(state.lines), part_of(state.lines, "home", str)
+    return stored(Envelope(orphans=orphans, home=home), {}) if orphans or home else None
 
 
 def part_of(text: bytes, name: str, kind: type[T]) -> T | None:

@@ -75,6 +75,9 @@ class Envelope:
     of what was polled last (`sampling`), None where the group's records are read. `restless`: who came lately, and how
     often it rebalanced. `recurrences`: when (ms) rules that find what is soon over were last
     broken, by code (`recurring`). `open_rebalance`: the last rebalance, until it is known what it held up (`held_up`).
+    `members`: how many the newest record or target shows; `rebalanced_ms`: when the newest generations were completed,
+    `more_lag_ms`: when samples began to show more lag than expected, and the last that did, by the monitor's clock
+    (`expected`; both only where something is expected).
     """
 
     lifecycle: str | None = None
@@ -101,6 +104,9 @@ class Envelope:
     restless: Restless = Restless()
     recurrences: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     open_rebalance: OpenRebalance | None = None
+    members: int | None = None
+    rebalanced_ms: tuple[int, ...] = ()
+    more_lag_ms: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

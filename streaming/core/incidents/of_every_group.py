@@ -217,6 +217,74 @@ REBALANCE_STORM = Rule(
     ),
     resolves="Five minutes after the group has rebalanced no more often than explained.",
 )
+FEWER_MEMBERS = Rule(
+    code="GROUP-E1",
+    title="fewer_members_than_expected",
+    alert="KafkaGroupFewerMembersThanExpected",
+    wrong="The group has fewer members than its owner expects.",
+    severity=Severity.MEDIUM,
+    needs_every_generation=False,
+    meaning="A group has at least as many members as `owners[].members_at_least` says.",
+    exceptions=(
+        "a rolling deployment that has the members back within the damping",
+        "nothing is expected of the group",
+        "a group that was deleted, unless it is expected by its whole name",
+    ),
+    confirm=(GROUP_STATE, MEMBERS),
+    advice=(
+        looks("The message names who went and what nobody has meanwhile: see whether these processes run."),
+        looks("If one runs and is not in the group, its log says why it does not join."),
+        looks("If the group is to be smaller from now on, correct `owners[].members_at_least` and send SIGHUP."),
+    ),
+    resolves="When the group has as many members again, or the configuration expects no more than it has.",
+)
+MORE_LAG = Rule(
+    code="GROUP-E2",
+    title="more_lag_than_expected",
+    alert="KafkaGroupMoreLagThanExpected",
+    wrong="The group has records to read that are older than its owner expects.",
+    severity=Severity.MEDIUM,
+    needs_every_generation=False,
+    for_ms=0,
+    patience="when all samples of 5 min show it",
+    meaning="The first record that a group has not read is no older than `owners[].lag_s` says.",
+    exceptions=(
+        "samples in between that show less",
+        "no offsets were sampled, or samples do not reach back so far",
+    ),
+    confirm=(OFFSETS, MEMBERS),
+    advice=(
+        looks("The message names the partition that is farthest behind, and who holds it: look at that process first."),
+        looks("If all partitions are behind, compare what is written with what the members read: more may be needed."),
+        looks("See whether the lag began with a rebalance: the group's page shows what each one held up."),
+    ),
+    resolves="When a sample shows no more lag than expected, or the configuration expects no less.",
+)
+MORE_REBALANCES = Rule(
+    code="GROUP-E3",
+    title="more_rebalances_than_expected",
+    alert="KafkaGroupMoreRebalancesThanExpected",
+    wrong="The group has rebalanced more often within an hour than its owner expects.",
+    severity=Severity.MEDIUM,
+    for_ms=0,
+    meaning="Within any hour a group completes no more generations than `owners[].rebalances_per_hour` says.",
+    exceptions=(
+        "generations farther apart",
+        "a record that is written again without a rebalance",
+    ),
+    confirm=(REBALANCES, MEMBERS),
+    advice=(
+        looks("The group's page shows what caused each of the last rebalances."),
+        looks(
+            "A deployment causes up to two for each member that is restarted: plan a maintenance window for it, or "
+            "expect as many."
+        ),
+        looks("If members come and go without one, look for `crash_loop` of the same group."),
+    ),
+    resolves="An hour after the first of the rebalances that were too many, or the configuration expects no fewer.",
+)
+EXPECTATIONS = (FEWER_MEMBERS, MORE_LAG, MORE_REBALANCES)
+"""Of what an owner expects (`fold.expected`)."""
 MONITOR_ERROR = Rule(
     code="MONITOR-E1",
     title="monitor_error",
@@ -243,5 +311,5 @@ MONITOR_ERROR = Rule(
 )
 
 OF_EVERY_GROUP = declared(vars())
-OUTLIVE_EMPTY = frozenset(one.code for one in (CRASH_LOOP, REBALANCE_STORM, MONITOR_ERROR))
+OUTLIVE_EMPTY = frozenset(one.code for one in (CRASH_LOOP, REBALANCE_STORM, MONITOR_ERROR, *EXPECTATIONS))
 """Codes of the rules whose incidents go on where a group has no members for a while."""

@@ -12,6 +12,8 @@ HIGH_AVAILABILITY, LEGACY_STICKY, PUBLIC_STICKY = "high_availability", "legacy_s
 """Kafka's own assignors, as `assignor` names them."""
 
 
+WILDCARDS = frozenset("*?[")
+"""A pattern without any of them is a name."""
 PLUG_IN_BUDGET_MS = 2_000
 PLUG_IN_MEMORY_MIB = 512
 Scalar: TypeAlias = str | int | float | bool | None
@@ -136,8 +138,21 @@ class Damping:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Expectations:
+    """What is expected of a group; None: nothing. `members_at_least`: so many members; `lag_s`: no record that it has
+    not read is older; `rebalances_per_hour`: no more than so many."""
+
+    members_at_least: int | None = None
+    lag_s: int | None = None
+    rebalances_per_hour: int | None = None
+
+
+NOTHING_EXPECTED = Expectations()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
-    """Whose groups match `groups` (shell-style pattern).
+    """Whose groups match `groups` (shell-style pattern), and what they expect of each.
 
     By a rule's title or code: `alerts` says how loudly it speaks here, `damping` how soon and how long. `connectors`
     gives `alerts` for single connectors (name or pattern -> by rule), which count before those of the group.
@@ -154,6 +169,7 @@ class Owner:
     session_timeout_ms: int | None = None
     silent_member_ms: int | None = None
     rebalance_timeout_ms: int | None = None
+    expects: Expectations = NOTHING_EXPECTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +218,20 @@ class ClusterSettings:
         """How long a silent member of the group counts as there; None where its owner states nothing."""
         owner = self.owner_of(group)
         return None if owner is None else owner.silent_member_ms
+
+    def expects(self, group: str) -> Expectations:
+        """What its owner expects of the group."""
+        owner = self.owner_of(group)
+        return NOTHING_EXPECTED if owner is None else owner.expects
+
+    def awaits(self, group: str) -> bool:
+        """Whether the group is expected to have members by its whole name, so that it must be there."""
+        owner = self.owner_of(group)
+        return owner is not None and owner.groups == group and owner.expects.members_at_least is not None
+
+    def awaited(self) -> list[str]:
+        """All such groups."""
+        return [one.groups for one in self.owners if not WILDCARDS & set(one.groups) and self.awaits(one.groups)]
 
     def team_of(self, group: str) -> str:
         """The owner's team; empty where nobody owns the group."""

@@ -1,0 +1,276 @@
+"""GROUP-E1 to E3: what the owner of a group expects of it, held against records and samples.
+
+    owners: [{team: payments, groups: "orders-*", members_at_least: 6, lag_s: 120, rebalances_per_hour: 4}]
+
+    10:00:00  generation 7: 6 members
+    10:10:00  generation 8: 5 members        fewer_members_than_expected opens; people are notified after 5 min
+    10:10:20  generation 9: 6 members        it ends, and nobody was notified
+
+Members are counted at each record and each target, and stay as many until the next one. Lag is known of samples alone:
+`more_lag_than_expected` opens when every sample of 5 min has shown it; what no sample shows is not known. Rebalances are
+completed generations that were read. Of those that left no record nobody knows the time, so they are not counted.
+
+By the clock the fold looks at what no record tells: the configuration expects something else than before, an incident
+that began in history goes on, and a group that is expected by its whole name was never seen, although all was read.
+"""
+
+from collections.abc import Sequence
+
+from rebalance_monitor.schemas.frozen import replace
+from rebalance_monitor.streaming.core.clocks import coordinator as clocks
+from rebalance_monitor.streaming.core.incidents.damping import patience_ms
+from rebalance_monitor.streaming.core.incidents.finding import Finding, finding_of
+from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
+from rebalance_monitor.streaming.core.incidents.of_every_group import (
+    EXPECTATIONS,
+    FEWER_MEMBERS,
+    MORE_LAG,
+    MORE_REBALANCES,
+)
+from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule
+from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
+from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.results import (
+    Certainty,
+    Evidence,
+    Generation,
+    GroupProgress,
+    Severity,
+    Standing,
+    Subject,
+)
+from rebalance_monitor.streaming.core.model.settings import Expectations
+from .intake import Intake
+from .published import body_of, source_of
+from .state import Envelope
+
+HOUR_MS = 60 * MINUTE_MS
+PATIENCE_MS = 5 * MINUTE_MS
+"""For so long every sample must show more lag than expected, unless the configuration says otherwise (`for_ms`).
+Samples that are farther apart than this say nothing of the time between them."""
+BACK_MS = 1_000
+"""A record that is earlier than the one before by more than this was written by another clock."""
+CODES = frozenset(one.code for one in EXPECTATIONS)
+WENT = frozenset({"worker_left", "worker_lost", "worker_gone", "member_left", "member_lost", "member_gone"})
+"""Causes of a generation that name who is not there any more."""
+NOT_EXPECTED = "the configuration does not expect it any more"
+
+
+def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope) -> None:
+    """After the record of a classic group was judged. `before`: the envelope before the record."""
+    body, source = body_of(row), source_of(row)
+    found = next((one for one in outputs if isinstance(one, Generation)), None)
+    again = body.generation == before.generation and before.incarnation == fold.envelope.incarnation
+    _counted(fold, len(body.members), row.timestamp_ms, Evidence(source=source), body.generation, found, again=again)
+
+
+def computed(fold: Intake, target: Generation) -> None:
+    """After a target of the group."""
+    here = Evidence(source=target.source)
+    _counted(fold, len(target.members), target.at_ms, here, target.generation, target, again=False)
+
+
+def emptied(fold: Intake, standing: Standing) -> None:
+    """The last member of a group with targets has gone, for which no target is computed."""
+    fold.envelope = replace(fold.envelope, members=0)
+    here = Evidence(text=f"the group is {standing.state}")
+    _members(fold, standing.at_ms, here, None)
+
+
+def deleted(fold: Intake, row: Row) -> None:
+    """The group was deleted."""
+    fold.envelope = replace(fold.envelope, members=0, rebalanced_ms=())
+    if fold.settings.awaits(fold.group):
+        _members(fold, row.timestamp_ms, Evidence(source=source_of(row)), None)
+
+
+def outlive(fold: Intake) -> frozenset[str]:
+    """Codes of rules whose incidents outlive the group's deletion."""
+    return frozenset({FEWER_MEMBERS.code}) if fold.settings.awaits(fold.group) else frozenset()
+
+
+def due_ms(fold: Intake) -> int | None:
+    """When rebalances are few enough again, if none comes, by the coordinator's clock."""
+    times = _too_many(fold)
+    is_open = times and any(one.code == MORE_REBALANCES.code for one in fold.open().values())
+    return times[0] + HOUR_MS if is_open else None
+
+
+def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
+    """End what is over by then."""
+    due = due_ms(fold)
+    if due is not None and due <= at_ms:
+        moment = fold.moment(at_ms, historic=historic)
+        fold.publish([Notice(moment=moment, evaluated=frozenset({MORE_REBALANCES.code}))])
+
+
+def look(fold: Intake, tick: Tick, progress: GroupProgress | None) -> None:
+    """What the configuration, the clock and the last sample of its offsets say of the group."""
+    expects, at_ms = fold.settings.expects(fold.group), clocks.groups_time(fold.envelope, tick.now_ms)
+    open_now = {key: one.code for key, one in fold.open().items() if one.code in CODES}
+    wanted = _wanted(expects)
+    if not (wanted or open_now):
+        return
+    there = _there(fold)
+    # A group that is not there any more is expected to be something by its whole name alone.
+    left = wanted if there is not None else wanted - {FEWER_MEMBERS.code}
+    over = tuple(key for key, code in open_now.items() if code not in left)
+    moment = fold.moment(at_ms, historic=False)
+    notices = [Notice(moment=moment, over=over, why=NOT_EXPECTED)] if over else []
+    if there is not None and expects.members_at_least is not None:
+        here = Evidence(text=f"read to the end at {utc(tick.now_ms)}")
+        notices.append(_notice(fold, FEWER_MEMBERS, at_ms, _fewer(fold, there, at_ms, here, None)))
+    if expects.rebalances_per_hour is not None:
+        here = Evidence(text=f"{expects.rebalances_per_hour} in an hour are expected")
+        notices.append(_notice(fold, MORE_REBALANCES, at_ms, _more_rebalances(fold, at_ms, here)))
+    if expects.lag_s is not None and progress is not None:
+        notices += _lag(fold, progress, expects.lag_s, at_ms)
+    fold.publish(notices)
+    present = tuple(key for key, one in fold.open().items() if one.code in CODES and one.historic)
+    if present:
+        fold.publish([Notice(moment=moment, present=present)])
+    fold.results += fold.book.attend(at_ms)
+
+
+def _wanted(expects: Expectations) -> frozenset[str]:
+    """Codes of the rules that are asked."""
+    limits = (expects.members_at_least, expects.lag_s, expects.rebalances_per_hour)
+    return frozenset(rule.code for rule, limit in zip(EXPECTATIONS, limits, strict=True) if limit is not None)
+
+
+def _notice(fold: Intake, rule: Rule, at_ms: int, found: Finding | None, generation: int | None = None) -> Notice:
+    """What was looked for at this time, and whether it was found. History, if the group's newest record is."""
+    historic = None if generation is not None else False
+    moment = fold.moment(at_ms, generation=generation, historic=historic)
+    return Notice(moment=moment, found=() if found is None else (found,), evaluated=frozenset({rule.code}))
+
+
+# -- members -------------------------------------------------------------------------------------------------------
+
+
+def _counted(
+    fold: Intake, members: int, at_ms: int, here: Evidence, number: int, found: Generation | None, *, again: bool
+) -> None:
+    """A generation with so many members was completed."""
+    limit = fold.settings.expects(fold.group).rebalances_per_hour
+    known = fold.envelope.rebalanced_ms
+    if limit is not None and not again:
+        since_ms = at_ms - HOUR_MS
+        recent = tuple(one for one in known if since_ms < one <= at_ms + BACK_MS)
+        known = (*recent, at_ms)[-(limit + 1) :]
+    fold.envelope = replace(fold.envelope, members=members, rebalanced_ms=() if limit is None else known)
+    _members(fold, at_ms, here, found, number)
+    if limit is not None:
+        finding = _more_rebalances(fold, at_ms, here)
+        fold.publish([_notice(fold, MORE_REBALANCES, at_ms, finding, number)])
+
+
+def _members(fold: Intake, at_ms: int, here: Evidence, found: Generation | None, number: int | None = None) -> None:
+    """What a record says of the number of members. `found`: the generation or target that it is."""
+    if fold.settings.expects(fold.group).members_at_least is not None:
+        generation = number if number is not None else fold.envelope.generation or 0
+        finding = _fewer(fold, fold.envelope.members or 0, at_ms, here, found)
+        fold.publish([_notice(fold, FEWER_MEMBERS, at_ms, finding, generation)])
+
+
+def _there(fold: Intake) -> int | None:
+    """How many members the group has; None where nobody knows, or where it need not be there."""
+    known, awaited = fold.envelope, fold.settings.awaits(fold.group)
+    if known.deleted:
+        return 0 if awaited else None
+    if known.members is not None or not awaited:
+        return known.members
+    # Of a polled cluster brokers leave out what the monitor may not describe.
+    return None if fold.settings.polled or known.home is not None or known.failing is not None else 0
+
+
+def _fewer(fold: Intake, members: int, at_ms: int, here: Evidence, found: Generation | None) -> Finding | None:
+    least = fold.settings.expects(fold.group).members_at_least
+    if least is None or members >= least:
+        return None
+    never = fold.envelope.members is None
+    text = f"at {utc(at_ms)} it had {counted(members, 'member')}, and {least} are expected"
+    if never:
+        text = f"no record of it was ever read, and {counted(least, 'member')} are expected"
+    elif fold.envelope.deleted:
+        text = f"at {utc(at_ms)} it was deleted, and {counted(least, 'member')} are expected"
+    return finding_of(
+        FEWER_MEMBERS,
+        (Subject("group", fold.group),),
+        text + ("" if found is None else f"{_gone(found)}{_standing_still(found)}"),
+        (here,),
+        severity=FEWER_MEMBERS.severity if members else Severity.HIGH,
+        certainty=Certainty.LIKELY if never else Certainty.CERTAIN,
+    )
+
+
+def _gone(found: Generation) -> str:
+    names = [one.id for cause in found.cause if cause.kind in WENT for one in cause.subjects]
+    return f"; gone: {listed(dict.fromkeys(names))}" if names else ""
+
+
+def _standing_still(found: Generation) -> str:
+    """What nobody has in this generation, and until when."""
+    delay_ms = found.connect.delay_ms
+    until = f"{utc(found.at_ms + delay_ms)}, when the delay is over" if delay_ms else "a later generation gives it away"
+    lost = {name for change in found.diff.values() for name in change.lost}
+    names = found.connect.unassigned or sorted(lost.difference(*(change.gained for change in found.diff.values())))
+    return f"; nobody has {listed(names)} until {until}" if names else ""
+
+
+# -- rebalances ----------------------------------------------------------------------------------------------------
+
+
+def _too_many(fold: Intake) -> tuple[int, ...]:
+    """When the newest generations were completed that are one more than expected; () where there are not so many."""
+    limit, known = fold.settings.expects(fold.group).rebalances_per_hour, fold.envelope.rebalanced_ms
+    return known[-(limit + 1) :] if limit is not None and len(known) > limit else ()
+
+
+def _more_rebalances(fold: Intake, at_ms: int, here: Evidence) -> Finding | None:
+    times = _too_many(fold)
+    if not times or at_ms >= times[0] + HOUR_MS:
+        return None
+    text = (
+        f"{counted(len(times), 'generation')} were completed from {utc(times[0])} to {utc(times[-1])}, and "
+        f"{len(times) - 1} within an hour are expected at most"
+    )
+    return finding_of(MORE_REBALANCES, (Subject("group", fold.group),), text, (here,))
+
+
+# -- lag -----------------------------------------------------------------------------------------------------------
+
+
+def _lag(fold: Intake, progress: GroupProgress, limit_s: int, at_ms: int) -> list[Notice]:
+    """What a sample says; nothing where it is the one before, or does not tell."""
+    lag_ms, now_ms, known = progress.lag_ms, progress.answered_ms, fold.envelope.more_lag_ms
+    if lag_ms is None or (known is not None and known[1] == now_ms):
+        return []
+    if lag_ms <= limit_s * 1_000:
+        if progress.at_least:
+            return []
+        fold.envelope = replace(fold.envelope, more_lag_ms=None)
+        return [_notice(fold, MORE_LAG, at_ms, None)]
+    configured_ms = patience_ms(fold.settings, fold.group, MORE_LAG)
+    waits_ms = PATIENCE_MS if configured_ms is None else configured_ms
+    since_ms = now_ms if known is None or now_ms - known[1] > max(waits_ms, PATIENCE_MS) else known[0]
+    fold.envelope = replace(fold.envelope, more_lag_ms=(since_ms, now_ms))
+    if now_ms - since_ms < waits_ms:
+        return []
+    text = f"polled: {_behind(progress, lag_ms)}"
+    finding = finding_of(
+        MORE_LAG,
+        (Subject("group", fold.group),),
+        f"{_behind(progress, lag_ms)}; {limit_s} s are expected at most, and every sample since {utc(since_ms)} shows "
+        "more",
+        (Evidence(text=text),),
+    )
+    return [_notice(fold, MORE_LAG, at_ms, finding)]
+
+
+def _behind(progress: GroupProgress, lag_ms: int) -> str:
+    """How old the first record is that the group has not read, and where."""
+    worst = next((one for one in progress.partitions if one.lag_ms == lag_ms), None)
+    where = "" if worst is None else f" on {worst.partition}{'' if worst.member is None else f' of {worst.member}'}"
+    age = f"{'at least ' if progress.at_least else ''}{lag_ms // 1_000} s old{where}"
+    return f"at {utc(progress.answered_ms)} the first record that it had not read was {age}"
