@@ -1,4 +1,4 @@
-"""Groups that a new job looks at once without a record: the configuration may expect something else of them than before."""
+"""Groups that a new job looks at once without a record: the configuration may expect something else of them now."""
 
 from collections.abc import Iterable, Sequence
 

@@ -60,4 +60,4 @@ def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
 def look(fold: Intake, tick: Tick, last: LastRecord | None) -> None:
     """What was polled of the group, and what is expected of it. `last`: the record judged last."""
     stuck.look(fold, tick, last)
-    expected.look(fold, tick, lag.look(fold, tick, last))
+    expected.look(fold, tick, last, lag.look(fold, tick, last))

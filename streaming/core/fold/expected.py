@@ -7,8 +7,8 @@
     10:10:20  generation 9: 6 members        it ends, and nobody was notified
 
 Members are counted at each record and each target, and stay as many until the next one. Lag is known of samples alone:
-`more_lag_than_expected` opens when every sample of 5 min has shown it; what no sample shows is not known. Rebalances are
-completed generations that were read. Of those that left no record nobody knows the time, so they are not counted.
+`more_lag_than_expected` opens when every sample of 5 min has shown it; what no sample shows is not known. Rebalances
+are completed generations that were read. Of those that left no record nobody knows the time; they are not counted.
 
 By the clock the fold looks at what no record tells: the configuration expects something else than before, an incident
 that began in history goes on, and a group that is expected by its whole name was never seen, although all was read.
@@ -40,6 +40,7 @@ from rebalance_monitor.streaming.core.model.results import (
     Subject,
 )
 from rebalance_monitor.streaming.core.model.settings import Expectations
+from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from .intake import Intake
 from .published import body_of, source_of
 from .state import Envelope
@@ -104,8 +105,9 @@ def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
         fold.publish([Notice(moment=moment, evaluated=frozenset({MORE_REBALANCES.code}))])
 
 
-def look(fold: Intake, tick: Tick, progress: GroupProgress | None) -> None:
-    """What the configuration, the clock and the last sample of its offsets say of the group."""
+def look(fold: Intake, tick: Tick, last: LastRecord | None, progress: GroupProgress | None) -> None:
+    """What the configuration, the clock and the last sample of its offsets say of the group. `last`: the record judged
+    last."""
     expects, at_ms = fold.settings.expects(fold.group), clocks.groups_time(fold.envelope, tick.now_ms)
     open_now = {key: one.code for key, one in fold.open().items() if one.code in CODES}
     wanted = _wanted(expects)
@@ -117,14 +119,13 @@ def look(fold: Intake, tick: Tick, progress: GroupProgress | None) -> None:
     over = tuple(key for key, code in open_now.items() if code not in left)
     moment = fold.moment(at_ms, historic=False)
     notices = [Notice(moment=moment, over=over, why=NOT_EXPECTED)] if over else []
+    here = Evidence(text=f"read to the end at {utc(tick.now_ms)}") if last is None else Evidence(source=last.source)
     if there is not None and expects.members_at_least is not None:
-        here = Evidence(text=f"read to the end at {utc(tick.now_ms)}")
         notices.append(_notice(fold, FEWER_MEMBERS, at_ms, _fewer(fold, there, at_ms, here, None)))
     if expects.rebalances_per_hour is not None:
-        here = Evidence(text=f"{expects.rebalances_per_hour} in an hour are expected")
         notices.append(_notice(fold, MORE_REBALANCES, at_ms, _more_rebalances(fold, at_ms, here)))
     if expects.lag_s is not None and progress is not None:
-        notices += _lag(fold, progress, expects.lag_s, at_ms)
+        notices += _lag(fold, progress, expects.lag_s, at_ms, here)
     fold.publish(notices)
     present = tuple(key for key, one in fold.open().items() if one.code in CODES and one.historic)
     if present:
@@ -241,7 +242,7 @@ def _more_rebalances(fold: Intake, at_ms: int, here: Evidence) -> Finding | None
 # -- lag -----------------------------------------------------------------------------------------------------------
 
 
-def _lag(fold: Intake, progress: GroupProgress, limit_s: int, at_ms: int) -> list[Notice]:
+def _lag(fold: Intake, progress: GroupProgress, limit_s: int, at_ms: int, here: Evidence) -> list[Notice]:
     """What a sample says; nothing where it is the one before, or does not tell."""
     lag_ms, now_ms, known = progress.lag_ms, progress.answered_ms, fold.envelope.more_lag_ms
     if lag_ms is None or (known is not None and known[1] == now_ms):
@@ -257,13 +258,12 @@ def _lag(fold: Intake, progress: GroupProgress, limit_s: int, at_ms: int) -> lis
     fold.envelope = replace(fold.envelope, more_lag_ms=(since_ms, now_ms))
     if now_ms - since_ms < waits_ms:
         return []
-    text = f"polled: {_behind(progress, lag_ms)}"
+    text = _behind(progress, lag_ms)
     finding = finding_of(
         MORE_LAG,
         (Subject("group", fold.group),),
-        f"{_behind(progress, lag_ms)}; {limit_s} s are expected at most, and every sample since {utc(since_ms)} shows "
-        "more",
-        (Evidence(text=text),),
+        f"{text}; {limit_s} s are expected at most, and every sample since {utc(since_ms)} shows more",
+        (here, Evidence(text=f"polled: {text}")),
     )
     return [_notice(fold, MORE_LAG, at_ms, finding)]
 

@@ -226,7 +226,6 @@ FEWER_MEMBERS = Rule(
     needs_every_generation=False,
     meaning="A group has at least as many members as `owners[].members_at_least` says.",
     exceptions=(
-        "a rolling deployment that has the members back within the damping",
         "nothing is expected of the group",
         "a group that was deleted, unless it is expected by its whole name",
     ),
