@@ -9,6 +9,7 @@ from rebalance_monitor.streaming.config.rights import rights_of
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.config.settings import Settings, lacking
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from .config_owners import notes_of
 from .exit_codes import BAD_INPUT, DONE, InputError
 from .opening import settings_from, source
 from .outline import visible
@@ -28,11 +29,15 @@ def config_check(path: str | None, *, connect: bool, output: str) -> int:
         raise InputError("\n".join(problems))
     if output == "json":
         print_json(settings.model_dump(mode="json"))
+        for note in notes_of(settings):
+            print_json({"kind": "note", "text": note})
     else:
         names = ", ".join(cluster.name for cluster in settings.clusters)
         print(f"{source(path)}: sound; clusters: {names}")
         if not client_installed():
             print(UNCHECKED)
+        for note in notes_of(settings):
+            print(visible(f"note: {note}"))
     return _connected(settings, output) if connect else DONE
 
 

@@ -12,11 +12,17 @@ from urllib.parse import urlsplit
 from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 from rebalance_monitor.streaming.config.settings import Settings
+from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, ClusterSettings
+from .config_owners import found_by
 from .config_ports import ports
 from .opening import need
 
 OR_POLL = "; where nobody can grant that, set clusters[].source: poll (docs/sampled.md)"
 MAY_NOT_DESCRIBE = "this user may not describe it, so its state is not known; grant it Describe on the group"
+NONE_FITS = (
+    "it counts for no consumer group that the brokers list, and none of clusters[].connect or clusters[].streams; "
+    "correct owners[].groups, or start the group"
+)
 PATIENCE_S = 5.0
 READ_PATIENCE_S = 3.0
 
@@ -73,6 +79,9 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
         yield _groups(cluster)
     if polled or settings.polling.group_states or settings.polling.progress:
         yield from _configured_groups(cluster)
+    core = settings.core_clusters()[cluster.name]
+    if any(one.expects != NOTHING_EXPECTED for one in core.owners):
+        yield from _expected_groups(cluster, core)
     wanted = [] if polled else [settings.source.offsets_topic]
     for section in cluster.core().connect.values():
         read = (section.config_topic, section.status_topic)
@@ -144,6 +153,21 @@ def _configured_groups(cluster: ClusterSection) -> Iterator[ConnectionCheck]:
         return
     for name in names:
         yield ConnectionCheck(f"group {name}", MAY_NOT_DESCRIBE if name in refused else None)
+
+
+def _expected_groups(cluster: ClusterSection, core: ClusterSettings) -> Iterator[ConnectionCheck]:
+    """For how many groups each pattern counts of whose groups something is expected."""
+    from rebalance_monitor.streaming.polling.asking_states import KafkaGroupStates
+    from rebalance_monitor.streaming.supervision import PartFailed
+
+    try:
+        known = KafkaGroupStates(cluster.librdkafka()).listed() | cluster.connect.keys() | cluster.streams.keys()
+    except PartFailed as why:
+        yield ConnectionCheck(f"expected groups of {cluster.name}", str(why))
+        return
+    for pattern, count in found_by(core, known):
+        what = f"expected groups {pattern} in {cluster.name} (groups that it counts for: {count})"
+        yield ConnectionCheck(what, None if count else NONE_FITS)
 
 
 def _states(cluster: ClusterSection) -> str | None:

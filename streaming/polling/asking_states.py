@@ -45,6 +45,12 @@ class KafkaGroupStates:
         failures = tuple(map(reason, listed.errors))
         return StateAnswer(states, max(self._brokers, len(failures)), failures)
 
+    def listed(self) -> frozenset[str]:
+        """All consumer groups that brokers list. PartFailed when no broker answers."""
+        with brokers("did not list the consumer groups"):
+            asked = self._admin.list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S)
+            return frozenset(str(one.group_id) for one in asked.result(REQUEST_TIMEOUT_S + 1).valid)
+
     def group(self, name: str) -> StateAnswer:
         """The state of one group of any kind. PartFailed when no broker answers."""
 

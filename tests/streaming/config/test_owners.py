@@ -1,5 +1,6 @@
 """Owners, damping and maintenance windows as a user writes them, and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,10 @@ import pytest
 from rebalance_monitor.streaming.config.loading import load
 from rebalance_monitor.streaming.config.section import ConfigError
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE
-from rebalance_monitor.streaming.core.incidents.damping import damping_of
+from rebalance_monitor.streaming.core.incidents.damping import alert_severity, damping_of
 from rebalance_monitor.streaming.core.incidents.maintenance import muting
-from rebalance_monitor.streaming.core.model.results import AlertSeverity
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Part, Severity
+from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, Expectations
 
 CLUSTER = "clusters: [{name: prod, bootstrap_servers: 'k:9092'}]\n"
 
@@ -61,6 +63,12 @@ maintenance:
     [
         ("owners: [{team: a, alerts: {imbalanced: info}}]", "no rule is called 'imbalanced'"),
         ("owners: [{team: a, alerts: {imbalance: loud}}]", "owners[0].alerts.imbalance"),
+        ("owners: [{team: a, members_at_least: 0}]", "owners[0].members_at_least"),
+        ("owners: [{team: a, lag_s: 0.5}]", "owners[0].lag_s: must be a whole number"),
+        ("owners: [{team: a, lag_s: 0}]", "owners[0].lag_s"),
+        ("owners: [{team: a, rebalances_per_hour: 361}]", "owners[0].rebalances_per_hour"),
+        ("owners: [{team: a, members_at_least: 1, severity: page}]", "owners[0].severity"),
+        ("owners: [{team: a, severity: info}]", "severity is how loudly unmet expectations speak, and none is given"),
         ("owners: [{groups: a}]", "owners[0].team: this key is missing"),
         (
             "maintenance: [{owner: a, reason: b, begins: 2026-01-01T00:00:00Z, ends: 2026-01-09T00:00:00Z}]",
@@ -87,3 +95,27 @@ def test_an_owner_sets_how_loudly_a_rule_speaks_for_single_connectors(tmp_path: 
     assert owner.connectors == {"payments-*": {"failed": AlertSeverity.CRITICAL}}
     with pytest.raises(ConfigError, match="no rule is called"):
         load(written(tmp_path, text.replace("failed", "broken")), {})
+
+
+def test_what_is_expected_of_groups_and_how_loudly_it_speaks(tmp_path: Path) -> None:
+    text = """
+owners:
+- {team: a, groups: orders-1, members_at_least: 2, alerts: {GROUP-E1: info}, severity: critical}
+- {team: b, groups: "orders-*", lag_s: 120, rebalances_per_hour: 0}
+- {team: c, groups: orders-2, members_at_least: 2}
+"""
+    core = load(written(tmp_path, text), {}).core_clusters()["prod"]
+    assert core.expects("orders-1") == Expectations(members_at_least=2)
+    assert core.expects("orders-2") == Expectations(lag_s=120, rebalances_per_hour=0), "the first that fits counts"
+    assert core.expects("others") == NOTHING_EXPECTED
+    assert core.awaited() == ["orders-1"]
+    owner = core.owner_of("orders-1")
+    assert owner is not None
+    part = Part(
+        incident_id="i", code="GROUP-E1", severity=Severity.MEDIUM, certainty=Certainty.CERTAIN,
+        opened_generation=1, opened_at_ms=1, subjects=(),
+    )  # fmt: skip
+    loud = [
+        alert_severity(CATALOGUE, core, "orders-1", replace(part, code=code), 1) for code in ("GROUP-E1", "GROUP-E2")
+    ]
+    assert loud == [AlertSeverity.INFO, AlertSeverity.CRITICAL]
