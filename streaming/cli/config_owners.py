@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 
-from rebalance_monitor.streaming.config import Settings
 from rebalance_monitor.streaming.config.clusters import POLL
+from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, WILDCARDS, ClusterSettings
 
 

@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
-from rebalance_monitor.streaming.web.rows import GroupName, GroupRow, IncidentRow
+from rebalance_monitor.streaming.web.rows import NOBODY, GroupName, GroupRow, IncidentRow
 from .captures import knowledge_of, records_of, settings_of
 from .exit_codes import InputError
 from .guarded import Guarded
@@ -115,7 +115,7 @@ def _row(key: GroupName, generations: Sequence[Object], status: str) -> GroupRow
         generation=last["generation"],
         protocol_type=last["protocol_type"],
         protocol=last["protocol"],
-        members=0 if status in fleet.NOBODY else len(last["members"]),
+        members=0 if status in NOBODY else len(last["members"]),
         unassigned=len(last.get("unassigned", ())),
         delay_ms=last.get("delay_ms"),
         grade=last["verdict"]["grade"],

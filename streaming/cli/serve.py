@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.catalogue import CATALOGUE
 from rebalance_monitor.streaming.core.incidents.damping import damping_of
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings, teams
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, expectations, teams
 from .exit_codes import DONE, InputError
 from .opening import certificate, database_dsn, need, settings_from
 from .version import package_version
@@ -74,6 +74,7 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, tls: ssl.SSLCo
         version=package_version(),
         topics_of=_topics_of(settings),
         lasts_ms=_lasts_ms(settings),
+        expects_of=expectations(settings.core_clusters()),
     )
     try:
         web.serve(

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from rebalance_monitor.streaming.core.model.messages import counted, utc
 from rebalance_monitor.streaming.stories.durations import duration
+from rebalance_monitor.streaming.stories.expected_text import expected_text
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.six_lines import SixLines, six_lines
 from rebalance_monitor.streaming.stories.story import GenerationRow, story
@@ -133,6 +134,8 @@ def screen(shown: GroupsShown, most: int, *, flat: bool = False) -> Iterator[Tab
     if shown.answers:
         for known, answer in zip(shown.groups, shown.answers, strict=True):
             yield _title(known)
+            if told := expected_text(known.group):
+                yield Text(f"  {'expected':11}{told}")
             if flat:
                 yield from (Text(f"  {name:11}{text}") for name, text in answer.lines())
             else:

@@ -15,8 +15,7 @@ from rich.console import Console
 
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.settled import Demand, StillDue, waits_for
-from rebalance_monitor.streaming.web.fleet import NOBODY
-from rebalance_monitor.streaming.web.rows import GroupName
+from rebalance_monitor.streaming.web.rows import NOBODY, GroupName
 from .exit_codes import DONE, NOT_YET, InputError
 from .group_questions import Question, question_of
 from .moments import duration_ms

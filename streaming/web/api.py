@@ -14,6 +14,7 @@ from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from . import fleet
 from .attention import Attention, LastsMs, by_the_catalogue, incident_object, storms
+from .expected import ExpectsOf, expects_nothing
 from .lanes_read import history_object, read_history
 from .openapi import document
 from .parameters import cursor, place
@@ -50,6 +51,7 @@ class PageSource:
     clock_ms: Callable[[], int] = now_ms
     topics_of: Callable[[GroupName], Collection[str]] = lambda _: ()
     lasts_ms: LastsMs = by_the_catalogue
+    expects_of: ExpectsOf = expects_nothing
 
     def gaps(self, key: GroupName) -> list[GapRow]:
         """The last gaps of this group's records and topics, acknowledged ones too."""
@@ -71,7 +73,7 @@ class PageSource:
         """Groups and open incidents that this scope shows."""
         only = self.only(scope)
         rows, incidents = self.reader.groups(only), self.reader.open_incidents(only)
-        return fleet.fleet(rows, incidents, self.attention(incidents), self.team_of)
+        return fleet.fleet(rows, incidents, self.attention(incidents), self.team_of, self.expects_of)
 
     def group(self, scope: Scope, key: GroupName) -> fleet.GroupState:
         """One group as it stands; NotFound."""
@@ -79,8 +81,9 @@ class PageSource:
         if row is None:
             raise NotFound("no such group is known")
         incidents = self.reader.open_incidents([key])
-        attention = self.attention(incidents)
-        return fleet.group_state(row, [attention.of(one) for one in incidents], self.team_of(*key), attention.now_ms)
+        attention, team = self.attention(incidents), self.team_of(*key)
+        told = [attention.of(one) for one in incidents]
+        return fleet.group_state(row, told, team, attention.now_ms, self.expects_of(*key))
 
     def attention(self, incidents: Iterable[IncidentRow]) -> Attention:
         """What decides now whether people hear of incidents. `incidents`: the open ones of the groups in question."""

@@ -5,9 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, Expectations
 from rebalance_monitor.streaming.stories.known import loudness
 from .attention import Attention, ShownIncident
-from .rows import GroupName, GroupRow, IncidentRow
+from .expected import ExpectationShown, ExpectsOf, expected_of, expects_nothing
+from .rows import NOBODY, GroupName, GroupRow, IncidentRow
 from .scope import TeamOf
 
 Object = dict[str, Any]
@@ -21,8 +23,6 @@ STATES = {
     "fine": "nothing is wrong that can be seen",
 }
 _ORDER = tuple(STATES)
-# Without members there is nobody to wait for.
-NOBODY = ("Empty", "Dead")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class GroupState:
     state: str
     delay_until_ms: int | None
     incidents: tuple[ShownIncident, ...] = ()
+    expected: tuple[ExpectationShown, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +51,17 @@ def fleet(
     incidents: Iterable[IncidentRow],
     attention: Attention,
     team_of: TeamOf,
+    expects_of: ExpectsOf = expects_nothing,
 ) -> Fleet:
     """Everything that the first page shows of groups and incidents."""
     by_group: dict[GroupName, list[ShownIncident]] = defaultdict(list)
     told = sorted((attention.of(row) for row in incidents), key=lambda one: loudness(one.attention, one.document))
     for incident in told:
         by_group[incident.row.key].append(incident)
-    groups = [group_state(row, by_group.get(row.key, ()), team_of(*row.key), attention.now_ms) for row in rows]
+    groups = [
+        group_state(row, by_group.get(row.key, ()), team_of(*row.key), attention.now_ms, expects_of(*row.key))
+        for row in rows
+    ]
     groups.sort(key=lambda one: order(one.state, one.row.status, one.row.at_ms, one.row.key))
     counts = {state: sum(one.state == state for one in groups) for state in STATES}
     counts |= {name: sum(one.attention == name for one in told) for name in ("notified", "suppressed")}
@@ -69,7 +74,13 @@ def order(state: str, status: str, at_ms: int | None, key: GroupName) -> tuple[i
     return _ORDER.index(state), status in NOBODY, -(at_ms or 0), key
 
 
-def group_state(row: GroupRow, incidents: Sequence[ShownIncident], team: str, now_ms: int) -> GroupState:
+def group_state(
+    row: GroupRow,
+    incidents: Sequence[ShownIncident],
+    team: str,
+    now_ms: int,
+    expects: Expectations = NOTHING_EXPECTED,
+) -> GroupState:
     """The worst that can be said of a group: what its incidents are told as (`streaming.core.incidents.damping`, as for
     every alert), and without any whether jobs wait. A group with jobs and without a worker is never fine."""
     until = row.delay_until_ms
@@ -80,6 +91,7 @@ def group_state(row: GroupRow, incidents: Sequence[ShownIncident], team: str, no
         _state(incidents, waiting or (row.status in NOBODY and row.unassigned > 0)),
         until if waiting else None,
         tuple(incidents),
+        expected_of(row, incidents, expects),
     )
 
 
@@ -113,6 +125,7 @@ def group_object(state: GroupState) -> Object:
         "grade": row.grade,
         "at_ms": row.at_ms,
         "incidents": len(state.incidents),
+        "expected": [one.object() for one in state.expected],
         "lag": None if row.sampled_ms is None else lag_object(row),
     }
 

@@ -9,6 +9,7 @@ from rebalance_monitor.streaming.core.model.printed import PRINTED
 from rebalance_monitor.streaming.core.model.published import DEFS, schemas
 from rebalance_monitor.streaming.core.model.results import Grade
 from .contract import ROUTES, Parameter, Route, Schema
+from .expected import WHAT
 from .fleet import STATES
 
 _COMPONENTS = "#/components/schemas/"
@@ -60,6 +61,23 @@ _GROUP = {
     "grade": {"enum": [*(grade.value for grade in Grade), None]},
     "at_ms": _MOMENT,
     "incidents": {**_COUNT, "description": "Open ones."},
+    "expected": {
+        "type": "array",
+        "items": _object(
+            {
+                "what": {"enum": [*WHAT], "description": "As `owners` of the configuration calls it."},
+                "limit": {**_COUNT, "description": "What is configured."},
+                "has": {
+                    "type": ["integer", "null"],
+                    "description": "How many members, or how old the first unread record is (s); null: not known, and "
+                    "of rebalances.",
+                },
+                "met": {"type": ["boolean", "null"], "description": "Null: nobody can tell."},
+                "since_ms": {**_MOMENT, "description": "Since when it is not met; null where no incident is open."},
+            }
+        ),
+        "description": "What the group's owner expects of it; empty in a capture and of a moment before.",
+    },
     "lag": {
         "oneOf": [
             _object(

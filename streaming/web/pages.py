@@ -26,6 +26,7 @@ from rebalance_monitor.streaming.core.runbooks import (
 )
 from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
 from rebalance_monitor.streaming.stories.durations import duration
+from rebalance_monitor.streaming.stories.expected_text import expected_text
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
 from rebalance_monitor.streaming.stories.short_names import short_names
@@ -35,12 +36,13 @@ from . import fleet
 from .api import NotFound, PageSource, health
 from .attention import incident_object
 from .contract import MOST, PREFIX
-from .fleet import NOBODY, STATES
+from .fleet import STATES
 from .fleet_table import KINDS, FleetQuery, fleet_table
 from .lanes_drawn import AROUND_MS, lanes_drawing
 from .lanes_read import GroupHistory, read_history
 from .matrix import MARKS, NOTHING, matrix
 from .parameters import cursor, place
+from .rows import NOBODY
 from .scope import Scope
 from .tasks import task_view
 from .window import history_window, window_address, zooms
@@ -271,6 +273,7 @@ def group_page(
         version=source.version,
         health=health(source, scope),
         one=state,
+        expected=expected_text(facts.group),
         answer=() if state.state == "fine" else six_lines(facts).lines(),
         leader="" if told is None else told.leader,
         wait="" if told is None else told.wait,

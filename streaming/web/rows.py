@@ -8,6 +8,8 @@ from rebalance_monitor.streaming.stories.story import GenerationRow as Generatio
 Document = dict[str, Any]
 GroupName = tuple[str, str]
 """(cluster, group)."""
+NOBODY = ("Empty", "Dead")
+"""States of a group without members: there is nobody to wait for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What the fold must be told: per cluster, Connect group and Streams application. The configuration makes it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TypeAlias
@@ -247,3 +247,15 @@ def teams(clusters: Mapping[str, ClusterSettings]) -> Callable[[str, str], str]:
         return "" if known is None else known.team_of(group)
 
     return team_of
+
+
+def expectations(clusters: Mapping[str, ClusterSettings]) -> Callable[[str, str], Expectations]:
+    """(cluster, group) -> what is expected and judged; nothing where nobody owns the group. Where groups are polled,
+    rebalances are not counted."""
+
+    def expects_of(cluster: str, group: str) -> Expectations:
+        known = clusters.get(cluster)
+        expects = NOTHING_EXPECTED if known is None else known.expects(group)
+        return replace(expects, rebalances_per_hour=None) if known is not None and known.polled else expects
+
+    return expects_of

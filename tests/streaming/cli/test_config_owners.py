@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.config_owners import _covers, found_by, notes_of
-from rebalance_monitor.streaming.config import Settings
+from rebalance_monitor.streaming.config.settings import Settings
 
 CLUSTERS = [{"name": "a", "bootstrap_servers": "k:1"}, {"name": "b", "bootstrap_servers": "k:2", "source": "poll"}]
 
