@@ -233,7 +233,7 @@ FEWER_MEMBERS = Rule(
     advice=(
         looks("The message names who went and what nobody has meanwhile: see whether these processes run."),
         looks("If one runs and is not in the group, its log says why it does not join."),
-        looks("If the group is to be smaller from now on, correct `owners[].members_at_least` and send SIGHUP."),
+        in_place("If the group is to be smaller from now on, correct `owners[].members_at_least` and send SIGHUP."),
     ),
     resolves="When the group has as many members again, or the configuration expects no more than it has.",
 )

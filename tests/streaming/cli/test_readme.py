@@ -1,4 +1,4 @@
-"""What README, docs/running.md and docs/commands.md ask a newcomer to type and to write works as it stands there."""
+"""What README and some pages of the documentation ask people to type and to write works as it stands there."""
 
 import json
 import re
@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.cli.commands import EXIT_CODES, parser
 from rebalance_monitor.streaming.config.loading import load
 
 ROOT = Path(__file__).parents[3]
-PAGES = ("README.md", "docs/running.md", "docs/commands.md", "docs/tutorial.md")
+PAGES = ("README.md", "docs/running.md", "docs/commands.md", "docs/tutorial.md", "docs/expectations.md")
 README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = [textwrap.dedent(block).strip() for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, flags=re.M)]
 COMMANDS = [
@@ -67,3 +67,9 @@ def test_the_configuration_is_sound(tmp_path: Path) -> None:
 def test_exit_codes_are_those_of_the_help() -> None:
     told = " ".join(README.split())
     assert EXIT_CODES.removeprefix("Exit codes: ") in told
+
+
+def test_the_owners_are_sound(tmp_path: Path) -> None:
+    (example,) = [block for block in BLOCKS if block.startswith("owners:")]
+    (tmp_path / "monitor.yaml").write_text(example, encoding="utf-8")
+    assert [one.expects().members_at_least for one in load(tmp_path / "monitor.yaml", {}).owners] == [6, 2]
