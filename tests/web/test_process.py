@@ -55,6 +55,20 @@ def told() -> Iterator[Told]:
     log.setLevel(level)
 
 
+def test_a_child_begins_anew_with_another_configuration_and_nothing_failed(tmp_path: Path, told: Told) -> None:
+    page = PageProcess(config(tmp_path), "http://127.0.0.1:1")
+    page.start()
+    try:
+        first = told.lines.get(timeout=PATIENCE_S)
+        before = page.process
+        page.begin_anew()
+        second = told.lines.get(timeout=PATIENCE_S)
+        assert [first[0], second[0]] == ["page", "page"], "the log says that it listens, and no end"
+        assert page.process is not before
+    finally:
+        page.stop()
+
+
 def test_a_child_that_ends_is_started_again_and_ends_with_the_job(tmp_path: Path, told: Told) -> None:
     page = PageProcess(config(tmp_path), "http://127.0.0.1:1")
     page.start()
