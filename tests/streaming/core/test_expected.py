@@ -12,6 +12,8 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Incident, Result, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Damping, Expectations, Owner
+from rebalance_monitor.streaming.core.runbooks import Addresses
+from rebalance_monitor.streaming.notify.alerts import AlertStyle, alert
 from tests.streaming.core.comings_and_goings import MINUTE_MS, SECOND_MS, Epochs848, Pods, rolled
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_expected import (
@@ -320,3 +322,22 @@ def test_however_batches_are_cut_the_same_is_said(
     assert mine == [one for one in incidents(story.fold()) if one.code in CODES]
     replayed = [one for one in incidents(story.replayed()) if one.code in CODES]
     assert mine[: len(replayed)] == replayed, "which ends with the last record"
+
+
+# -- what people are sent ----------------------------------------------------------------------------------------------
+
+
+def test_the_alert_says_what_is_expected_who_went_and_what_to_do() -> None:
+    fired = incidents(one_of_six_is_gone().fold(), FEWER)[-1]
+    sent = alert(fired, fired.fired_at_ms or 0, AlertStyle(addresses=Addresses("https://m.example/")))
+    labels, annotations = sent["labels"], sent["annotations"]
+    assert (labels["alertname"], labels["severity"], labels["team"], labels["rule"]) == (
+        "KafkaGroupFewerMembersThanExpected", "warning", "t", "fewer_members_than_expected",
+    )  # fmt: skip
+    assert annotations["summary"] == "The group has fewer members than its owner expects. Group g of cluster"
+    assert annotations["description"] == (
+        "the group; incident open since 2027-01-15T08:30:10.000Z. at 2027-01-15 08:30:10 UTC it had 5 members, and 6 "
+        "are expected; gone: pod-3-f728b4fa42485e3a"
+    )
+    assert annotations["next_step"].startswith("The message names who went and what nobody has meanwhile")
+    assert annotations["runbook_url"] == "https://m.example/runbook?rule=fewer_members_than_expected"
