@@ -55,6 +55,8 @@ CODES = frozenset(one.code for one in EXPECTATIONS)
 WENT = frozenset({"worker_left", "worker_lost", "worker_gone", "member_left", "member_lost", "member_gone"})
 """Causes of a generation that name who is not there any more."""
 NOT_EXPECTED = "the configuration does not expect it any more"
+NOT_BY_NAME = "the configuration does not expect the group by its whole name any more"
+NOT_COUNTED = "the group is there, and how many members it has is not known"
 
 
 def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope) -> None:
@@ -114,11 +116,12 @@ def look(fold: Intake, tick: Tick, last: LastRecord | None, progress: GroupProgr
     if not (wanted or open_now):
         return
     there = _there(fold)
-    # A group that is not there any more is expected to be something by its whole name alone.
-    left = wanted if there is not None else wanted - {FEWER_MEMBERS.code}
-    over = tuple(key for key, code in open_now.items() if code not in left)
+    over = tuple(key for key, code in open_now.items() if code not in wanted)
     moment = fold.moment(at_ms, historic=False)
     notices = [Notice(moment=moment, over=over, why=NOT_EXPECTED)] if over else []
+    if there is None and FEWER_MEMBERS.code in wanted:
+        why = NOT_BY_NAME if fold.envelope.home is None or fold.envelope.deleted else NOT_COUNTED
+        notices.append(Notice(moment=moment, evaluated=frozenset({FEWER_MEMBERS.code}), why=why))
     here = Evidence(text=f"read to the end at {utc(tick.now_ms)}") if last is None else Evidence(source=last.source)
     if there is not None and expects.members_at_least is not None:
         notices.append(_notice(fold, FEWER_MEMBERS, at_ms, _fewer(fold, there, at_ms, here, None)))

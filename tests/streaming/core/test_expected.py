@@ -210,6 +210,14 @@ def test_what_is_not_expected_any_more_ends_with_the_reason() -> None:
     assert read(job.state)[0].book.records.open == {}
 
 
+def test_a_group_that_was_never_seen_is_not_missed_by_a_pattern() -> None:
+    job = Job(by_name())
+    assert job.fold(at_ms=job.story.now_ms) == [(FEWER, "opened")]
+    job.story.settings = expecting(job.story.settings, members_at_least=SIX)
+    assert job.fold(at_ms=job.story.now_ms + 1) == [(FEWER, "resolved")]
+    assert job.last().message.endswith("; the configuration does not expect the group by its whole name any more")
+
+
 def test_what_began_in_history_and_goes_on_is_notified() -> None:
     story = without_one(six()).story
     job = Job(story)
