@@ -46,10 +46,13 @@ class KafkaGroupStates:
         return StateAnswer(states, max(self._brokers, len(failures)), failures)
 
     def listed(self) -> frozenset[str]:
-        """All consumer groups that brokers list. PartFailed when no broker answers."""
+        """All consumer groups that this user may describe. PartFailed where one of the brokers does not answer."""
         with brokers("did not list the consumer groups"):
             asked = self._admin.list_consumer_groups(request_timeout=REQUEST_TIMEOUT_S)
-            return frozenset(str(one.group_id) for one in asked.result(REQUEST_TIMEOUT_S + 1).valid)
+            listed = asked.result(REQUEST_TIMEOUT_S + 1)
+        if listed.errors:
+            raise PartFailed(f"a broker did not list its consumer groups ({reason(listed.errors[0])})")
+        return frozenset(str(one.group_id) for one in listed.valid)
 
     def group(self, name: str) -> StateAnswer:
         """The state of one group of any kind. PartFailed when no broker answers."""
