@@ -8,9 +8,8 @@ from typing import Any
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.lanes import GroupLanes, LaneBar, MemberLane, group_lanes
-from .fleet import NOBODY
 from .reader import Reader
-from .rows import GroupName, GroupRow
+from .rows import NOBODY, GroupName, GroupRow
 
 Object = dict[str, Any]
 MOST_GENERATIONS = 50
