@@ -54,7 +54,7 @@ from rebalance_monitor.streaming.core.ports import FoldError, KeptState
 from . import conversion, recovery
 from .fold import FoldOutcome
 from .parts import bodies_of, left_open, part_of
-from .published import blobs_of, content_hash, source_of
+from .published import blobs_of, content_hash, known_ms, source_of
 from .registry import Registry
 from .state import NOTHING, STATE_VERSION, Envelope, Failing, Queue, Saved, stored
 
@@ -308,6 +308,8 @@ def _member(member: MemberRow) -> MemberResult:
         assigned=None,
         revoked=None,
         owned=None,
+        session_timeout_ms=known_ms(member.session_timeout_ms),
+        rebalance_timeout_ms=known_ms(member.rebalance_timeout_ms),
         subscription_hash=content_hash(member.subscription_bytes),
         assignment_hash=content_hash(member.assignment_bytes),
     )

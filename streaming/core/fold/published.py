@@ -97,9 +97,16 @@ def _member(member: MemberRow, shares: MemberShares) -> MemberResult:
         assigned=shares.assigned,
         revoked=shares.revoked,
         owned=shares.owned,
+        session_timeout_ms=known_ms(member.session_timeout_ms),
+        rebalance_timeout_ms=known_ms(member.rebalance_timeout_ms),
         subscription_hash=content_hash(member.subscription_bytes),
         assignment_hash=content_hash(member.assignment_bytes),
     )
+
+
+def known_ms(time_out_ms: int) -> int | None:
+    """A time-out of a record; None where there is none, as of what was polled."""
+    return time_out_ms if time_out_ms > 0 else None
 
 
 def content_hash(blob: bytes) -> str:

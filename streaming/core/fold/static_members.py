@@ -58,7 +58,7 @@ def replaced(before: Sightings, now: Sightings) -> list[str]:
 def contested(rule: Rule, sightings: Sightings, at_ms: int, here: Evidence) -> Iterator[Finding]:
     """Instance ids that alternate between two hosts, the last change not too long ago; `rule`: what it breaks."""
     for instance, known in sorted(sightings.items()):
-        if _alternates(known) and at_ms < known[-1].at_ms + WINDOW_MS:
+        if alternates(known) and at_ms < known[-1].at_ms + WINDOW_MS:
             first, second = known[-2].host.lstrip("/"), known[-1].host.lstrip("/")
             yield Finding(
                 rule=rule,
@@ -73,18 +73,19 @@ def contested(rule: Rule, sightings: Sightings, at_ms: int, here: Evidence) -> I
 
 def due_ms(sightings: Sightings) -> int | None:
     """When the next alternation is over, if nothing changes."""
-    return min((known[-1].at_ms + WINDOW_MS for known in sightings.values() if _alternates(known)), default=None)
+    return min((known[-1].at_ms + WINDOW_MS for known in sightings.values() if alternates(known)), default=None)
 
 
 def calmed(sightings: Sightings, at_ms: int) -> Sightings:
     """Without the alternations that are over by then: of those only the newest process is kept."""
     return {
-        instance: known[-1:] if _alternates(known) and known[-1].at_ms + WINDOW_MS <= at_ms else known
+        instance: known[-1:] if alternates(known) and known[-1].at_ms + WINDOW_MS <= at_ms else known
         for instance, known in sightings.items()
     }
 
 
-def _alternates(known: tuple[StaticProcess, ...]) -> bool:
+def alternates(known: tuple[StaticProcess, ...]) -> bool:
+    """Whether these last processes of an instance id show two hosts in turn, within the time."""
     hosts = [one.host for one in known]
     if len(hosts) < TURNS or hosts[0] == hosts[1] or hosts[:2] != hosts[2:]:
         return False

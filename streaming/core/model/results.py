@@ -67,6 +67,7 @@ class ConsumerShare:
 
 Share: TypeAlias = ConnectShare | ConsumerShare
 LIFE = "Which life of the group id it is, from 0: a group that was deleted and comes back begins another one."
+TIME_OUTS = ", as its record has it; absent of a target and of what was polled."
 NO_CONNECT = ConnectDetail()
 Detail: TypeAlias = ConnectDetail | StreamsDetail | EpochDetail
 """What a generation of one lifecycle has besides what every generation has: one type for each that has something."""
@@ -87,6 +88,11 @@ class MemberResult:
     assigned: Annotated[Share | None, Says("What it was given; of a target, what it is to have. Null: not readable.")]
     revoked: Annotated[Share | None, Says("What it is to give up.")]
     owned: Annotated[Share | None, Says("What it said that it had when it joined.")]
+    session_timeout_ms: Annotated[int | None, Says(f"Its session time-out{TIME_OUTS}", optional=True)] = None
+    rebalance_timeout_ms: Annotated[
+        int | None,
+        Says(f"Its rebalance time-out, of most clients `max.poll.interval.ms`{TIME_OUTS}", optional=True),
+    ] = None
     subscription_hash: Annotated[str, HIDDEN] = ""
     assignment_hash: Annotated[str, HIDDEN] = ""
 

@@ -1,0 +1,198 @@
+"""What patterns over many rebalances look at: each published generation against the one before it, by names that stay.
+
+A member that is restarted joins under another member id. What stays is its worker, its `group.instance.id`, or its
+client id and host; two processes that have all of these alike cannot be told apart.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+
+from rebalance_monitor.streaming.core.model.results import Certainty
+from .known import Published
+
+Place = tuple[int, int, int]
+"""Life of the group id, number of the generation, offset of the record: the order in which a group's records came."""
+ORDER = (Certainty.CERTAIN, Certainty.LIKELY, Certainty.POSSIBLE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedMember:
+    """A member under the name that stays. Time-outs are None where no record has them."""
+
+    member_id: str
+    name: str
+    host: str
+    client: str
+    static: bool
+    session_ms: int | None
+    rebalance_ms: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedCause:
+    """A cause of one generation, its subjects by names that stay."""
+
+    kind: str
+    certainty: Certainty
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenRebalance:
+    """One generation. `came` and `went`: members against the record before it, both empty where none is known; `after`:
+    that record is of the generation directly before; `waited_ms`: between the ends of the two join phases, then.
+    `sole`: names that one member alone had in both. `handed_over`: a member of the record before did not keep what it
+    had. `topics`: partitions that members were given, by topic; None where not everybody's could be read. `delay_ms`: the
+    scheduled delay that it announces. `again`: it repeats the generation before, without a rebalance.
+    `polled`: its group is not read, and rebalances may be missing before it."""
+
+    place: Place
+    number: int
+    at_ms: int
+    source: Published
+    causes: tuple[NamedCause, ...]
+    members: Mapping[str, NamedMember]
+    came: tuple[NamedMember, ...] = ()
+    went: tuple[NamedMember, ...] = ()
+    after: bool = False
+    waited_ms: int | None = None
+    sole: frozenset[str] = frozenset()
+    handed_over: bool = False
+    topics: Mapping[str, frozenset[int]] | None = None
+    delay_ms: int = 0
+    classic: bool = True
+    consumer: bool = True
+    again: bool = False
+    polled: bool = False
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """Kinds of its causes."""
+        return frozenset(one.kind for one in self.causes)
+
+    @property
+    def movers(self) -> frozenset[str]:
+        """Names of all who came or went."""
+        return frozenset(one.name for one in (*self.came, *self.went))
+
+    @property
+    def certainty(self) -> Certainty:
+        """That of its least certain cause."""
+        return weakest(one.certainty for one in self.causes)
+
+
+def weakest(some: Iterable[Certainty]) -> Certainty:
+    """The least certain; possible of none."""
+    return max(some, key=ORDER.index, default=Certainty.POSSIBLE)
+
+
+def seen(documents: Iterable[Published]) -> list[SeenRebalance]:
+    """The generations of one group in the order of its records, whatever the order that they are given in."""
+    ordered = sorted(documents, key=_place)
+    found = []
+    before: Published | None = None
+    for document in ordered:
+        same_life = before is not None and before["incarnation"] == document["incarnation"]
+        found.append(_seen(document, before if same_life else None))
+        before = document
+    return found
+
+
+def _place(document: Published) -> Place:
+    return document["incarnation"], document["generation"], document["source"]["offset"]
+
+
+def _seen(document: Published, before: Published | None) -> SeenRebalance:
+    here = {one["member_id"]: _member(one) for one in document["members"]}
+    there = {} if before is None else {one["member_id"]: _member(one) for one in before["members"]}
+    known = before is not None
+    after = before is not None and document["generation"] == before["generation"] + 1 and not _polled(document, before)
+    names = _ids(document) | ({} if before is None else _ids(before))
+    called = {one.member_id: one.name for one in (*there.values(), *here.values())} | names
+    return SeenRebalance(
+        place=_place(document),
+        number=document["generation"],
+        at_ms=document["at_ms"],
+        source=document["source"],
+        causes=tuple(
+            NamedCause(
+                kind=one["kind"],
+                certainty=Certainty(one["certainty"]),
+                names=tuple(called.get(subject["id"], subject["id"]) for subject in one["subjects"]),
+            )
+            for one in document["cause"]
+        ),
+        members=here,
+        came=tuple(one for name, one in here.items() if known and name not in there),
+        went=tuple(one for name, one in there.items() if name not in here),
+        after=after,
+        waited_ms=_waited_ms(document, before) if after else None,
+        sole=_sole(there.values(), here.values()),
+        handed_over=after and before is not None and any(map(_gave_up, before["members"])),
+        topics=_topics(document["members"]),
+        delay_ms=document.get("delay_ms") or 0,
+        classic=document["lifecycle"] == "classic",
+        consumer=document["protocol_type"] == "consumer",
+        polled=_polled(document),
+        again=before is not None and document["generation"] == before["generation"],
+    )
+
+
+def _member(member: Published) -> NamedMember:
+    host, client = str(member["client_host"]).lstrip("/"), member["client_id"]
+    name = member["worker"] or member["instance_id"] or f"{client} on {host}"
+    return NamedMember(
+        member_id=member["member_id"],
+        name=name,
+        host=host,
+        client=client,
+        static=member["instance_id"] is not None,
+        session_ms=member.get("session_timeout_ms"),
+        rebalance_ms=member.get("rebalance_timeout_ms"),
+    )
+
+
+def _ids(document: Published) -> dict[str, str]:
+    """Instance ids, which subjects of causes may be."""
+    return {one["instance_id"]: one["instance_id"] for one in document["members"] if one["instance_id"]}
+
+
+def _polled(*documents: Published) -> bool:
+    """Whether one of them was polled: its number counts the assignments that were seen."""
+    return any(one.get("sampled") is not None for one in documents)
+
+
+def _waited_ms(document: Published, before: Published | None) -> int | None:
+    if before is None or before["state_ms"] is None or document["state_ms"] is None:
+        return None
+    waited_ms: int = document["state_ms"] - before["state_ms"]
+    return waited_ms
+
+
+def _sole(*several: Collection[NamedMember]) -> frozenset[str]:
+    """Names that no two members of the same record have."""
+    counts = [Counter(one.name for one in members) for members in several]
+    return frozenset(name for one in counts for name in one if all(other[name] < 2 for other in counts))
+
+
+def _gave_up(member: Published) -> bool:
+    """Whether it said that it had partitions which it was not given again."""
+    owned, assigned = (_partitions(member[share]) for share in ("owned", "assigned"))
+    return owned is not None and assigned is not None and not set(owned) <= set(assigned)
+
+
+def _partitions(share: Published | None) -> list[tuple[str, int]] | None:
+    return None if share is None or "partitions" not in share else [(one[0], one[1]) for one in share["partitions"]]
+
+
+def _topics(members: Sequence[Published]) -> Mapping[str, frozenset[int]] | None:
+    found: dict[str, set[int]] = {}
+    for member in members:
+        given = _partitions(member["assigned"])
+        if given is None:
+            return None
+        for topic, number in sorted(given, key=itemgetter(0)):
+            found.setdefault(topic, set()).add(number)
+    return {topic: frozenset(numbers) for topic, numbers in found.items()}

@@ -1,0 +1,198 @@
+"""Why a group rebalances: the causes of many rebalances as a ranking, each line with what it rests on.
+
+    41 of 60 (likely): member consumer-7 on 10.0.3.4 was gone 41 times 300.2 to 303.1 s after the rebalance before; …
+    12 of 60 (certain): members joined: consumer-9 on 10.0.3.5 3 times, consumer-1 on 10.0.3.6 and 5 more
+     7 of 60: the records do not tell
+
+Each rebalance is counted once: under the first pattern of `why_patterns` that explains it, else under the first of its
+own causes in the order of `KINDS`. A line is as certain as the least certain of its rebalances.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from rebalance_monitor.streaming.core.model.messages import listed
+from rebalance_monitor.streaming.core.model.results import Certainty
+from .known import Published
+from .rebalances import SeenRebalance, seen, weakest
+from .why_patterns import PATTERNS, Explained
+
+MOST_REBALANCES, MOST_MEMBERS = 2_000, 100_000
+"""So many generations at most are looked at, and so many members of them all together: the newest."""
+EVIDENCE, MOST_NAMED = 3, 4
+CANNOT_TELL = "cannot_tell"
+KINDS: Mapping[str, str] = {
+    "zombie_returned": "workers came back with what others had been given",
+    "worker_lost": "workers were lost",
+    "member_lost": "members did not give up in time what they had to",
+    "worker_left": "workers left by a request",
+    "member_left": "members left by a request",
+    "worker_gone": "workers went; the records do not tell whether they left or were lost",
+    "member_gone": "members went; the records do not tell whether they left or were lost",
+    "static_member_gone": "static members were away for longer than their session time-out",
+    "worker_bounced": "workers were restarted",
+    "member_replaced": "members were replaced by another process of the same instance id",
+    "worker_joined": "workers joined",
+    "member_joined": "members joined",
+    "connector_deleted": "connectors were deleted",
+    "connector_created": "connectors were created",
+    "connector_rescaled": "connectors got another number of tasks",
+    "connector_reconfigured": "connectors were configured anew",
+    "subscription_changed": "members changed what they subscribe to",
+    "configuration_changed": "the group's configuration was changed",
+    "topic_changed": "topics were made, grew or were deleted",
+    "partitions_initialized": "partitions of a share group were initialized",
+    "protocol_changed": "the group changed its protocol",
+    "delay_expired": "the scheduled delay was over",
+    "revocation_follow_up": "what members gave up in the one before was handed out",
+    "backoff_follow_up": "workers joined again after a back-off",
+    "config_mismatch": "workers had read the configuration to different offsets",
+    "probing_rebalance": "a probing rebalance of Kafka Streams was due",
+    "version_probing": "members of a newer version of Kafka Streams were there",
+    "leader_changed": "another worker leads",
+}
+"""Each cause that one generation can have as it is told, in the order in which one of several is chosen."""
+PATTERN_CODES = (
+    "instance_id_used_twice", "poll_interval_exceeded", "session_timed_out", "rolling_restart",
+    "worker_back_within_delay", "member_comes_and_goes", "partitions_added", "topic_added", "hand_over",
+)  # fmt: skip
+CODES = (*PATTERN_CODES, *KINDS)
+
+
+@dataclass(frozen=True, slots=True)
+class RankedReason:
+    """One line: how many rebalances, under which code, how sure, of whom, and in which generations (newest first)."""
+
+    count: int
+    code: str
+    certainty: Certainty
+    text: str
+    names: tuple[str, ...]
+    examples: tuple[SeenRebalance, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """Why one group rebalanced, the most frequent first. `rebalances` = the sum of the counts + `cannot_tell`.
+
+    `repeats`: records that repeat a generation, which are no rebalances. `first_ms`: of the oldest rebalance that was
+    looked at; `all_of_them`: there was no older one in the time that was asked for. `sampled`: the group is polled."""
+
+    reasons: tuple[RankedReason, ...] = ()
+    rebalances: int = 0
+    cannot_tell: int = 0
+    repeats: int = 0
+    first_ms: int | None = None
+    last_ms: int | None = None
+    all_of_them: bool = True
+    sampled: bool = False
+
+
+def newest(documents: Iterable[Published]) -> tuple[list[Published], bool]:
+    """Of documents, the newest first, those that are looked at; whether that is all of them."""
+    found: list[Published] = []
+    members = 0
+    left = iter(documents)
+    for one in islice(left, MOST_REBALANCES):
+        found.append(one)
+        members += len(one["members"])
+        if members >= MOST_MEMBERS:
+            break
+    return found, next(left, None) is None
+
+
+def ranking(documents: Iterable[Published], since_ms: int | None = None, *, all_of_them: bool = True) -> Ranking:
+    """The ranking of one group's generations, in any order. Those before `since_ms` are only looked at."""
+    records = seen(documents)
+    known = [one for one in records if not one.again]
+    counted = {place for place, one in enumerate(known) if since_ms is None or one.at_ms >= since_ms}
+    explained = _explained(known)
+    lines: dict[tuple[str, tuple[str, ...]], list[tuple[SeenRebalance, Explained | None]]] = {}
+    unknown = 0
+    for place in sorted(counted):
+        one, by = known[place], explained.get(place)
+        kind = _kind(one)
+        if by is None and kind is None:
+            unknown += 1
+            continue
+        key = (kind or "", ()) if by is None else (by.code, by.names)
+        lines.setdefault(key, []).append((one, by))
+    reasons = sorted((_line(*key, some) for key, some in lines.items()), key=_place)
+    times = [known[place].at_ms for place in counted]
+    return Ranking(
+        reasons=tuple(reasons),
+        rebalances=len(counted),
+        cannot_tell=unknown,
+        repeats=sum(1 for one in records if one.again and (since_ms is None or one.at_ms >= since_ms)),
+        first_ms=min(times, default=None),
+        last_ms=max(times, default=None),
+        all_of_them=all_of_them,
+        sampled=any(one.polled for one in records),
+    )
+
+
+def _explained(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    found: dict[int, Explained] = {}
+    for pattern in PATTERNS:
+        found = {**pattern(known), **found}
+    return found
+
+
+def _kind(one: SeenRebalance) -> str | None:
+    """The cause that a rebalance is counted under; None where nothing tells."""
+    kinds = one.kinds
+    gone = "member_gone" in kinds and one.classic and bool(one.went) and all(member.static for member in one.went)
+    return next((kind for kind in KINDS if kind in kinds or (gone and kind == "static_member_gone")), None)
+
+
+def _line(code: str, names: tuple[str, ...], some: Sequence[tuple[SeenRebalance, Explained | None]]) -> RankedReason:
+    first = some[0][1]
+    newest_first = sorted((one for one, _ in some), key=lambda one: one.place, reverse=True)
+    if first is not None:
+        certainty, text = weakest([first.certainty]), first.text
+    else:
+        own = [[cause for cause in one.causes if cause.kind == code] for one in newest_first]
+        certainty = weakest(cause.certainty for causes in own for cause in causes)
+        counts = Counter(name for causes in own for cause in causes for name in dict.fromkeys(cause.names))
+        names = tuple(name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        told = [f"{name} {counts[name]} times" if counts[name] > 1 else name for name in names]
+        text = f"{KINDS[code]}{': ' if told else ''}{listed(told, MOST_NAMED)}"
+    return RankedReason(len(some), code, certainty, text, names[:MOST_NAMED], tuple(newest_first[:EVIDENCE]))
+
+
+def _place(line: RankedReason) -> tuple[int, int, tuple[str, ...]]:
+    return -line.count, CODES.index(line.code), line.names
+
+
+def ranking_object(cluster: str, group: str, since_ms: int | None, told: Ranking) -> dict[str, Any]:
+    """The ranking as the API answers it."""
+    return {
+        "kind": "why",
+        "cluster": cluster,
+        "group": group,
+        "since_ms": since_ms,
+        "rebalances": told.rebalances,
+        "cannot_tell": told.cannot_tell,
+        "repeats": told.repeats,
+        "first_ms": told.first_ms,
+        "last_ms": told.last_ms,
+        "all": told.all_of_them,
+        "sampled": told.sampled,
+        "reasons": [
+            {
+                "code": one.code,
+                "count": one.count,
+                "certainty": one.certainty.value,
+                "text": one.text,
+                "names": list(one.names),
+                "evidence": [
+                    {"generation": each.number, "at_ms": each.at_ms, "source": dict(each.source)}
+                    for each in one.examples
+                ],
+            }
+            for one in told.reasons
+        ],
+    }

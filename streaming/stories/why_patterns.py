@@ -1,0 +1,313 @@
+"""Patterns that only several rebalances show. docs/why.md has each with its criterion, in these words and numbers.
+
+A pattern looks at all rebalances of a group and names those that it explains. It explains one only if it explains
+everybody who came or went with it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rebalance_monitor.streaming.core.fold import static_members
+from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
+from rebalance_monitor.streaming.core.model.results import Certainty
+from .durations import duration
+from .rebalances import NamedMember, SeenRebalance
+
+LEAST_TIMES = 3
+"""So often a member must have gone in the same way before a pattern is named."""
+SLACK_MS, SLACK_SHARE = 5_000, 0.1
+"""So long after a time-out a join phase may end that the time-out began (others join again with a heartbeat, 3 s), but
+not longer than this share of the time-out: else a departure at any moment would be taken for it."""
+RESTART_GAP_MS = 300_000
+"""Rebalances of one rolling restart follow each other within this time."""
+LEAST_REPLACED = 3
+"""Members that a rolling restart replaces, at least."""
+MOST_NAMED = 3
+FOLLOW_UPS = frozenset({"unknown", "revocation_follow_up", "leader_changed"})
+"""Causes that a rebalance may have beside members that came and went, and that do not ask for another explanation."""
+MOVES = frozenset(
+    f"{what}_{how}"
+    for what in ("member", "worker")
+    for how in ("joined", "left", "lost", "gone", "replaced", "bounced")
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What a pattern says of one rebalance. `code`: of the pattern; `names`: whom it is about; `text`: the sentence, the
+    same for all rebalances of these names."""
+
+    code: str
+    names: tuple[str, ...]
+    text: str
+    certainty: Certainty = Certainty.LIKELY
+
+
+Pattern = Callable[[Sequence[SeenRebalance]], Mapping[int, Explained]]
+"""From all rebalances to those that it explains, by their place in the list."""
+
+
+def contested_instances(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """An instance id whose member alternates between two hosts."""
+    turns: dict[str, list[static_members.StaticProcess]] = {}
+    contested: dict[str, tuple[str, str]] = {}
+    for one in known:
+        for member in one.members.values():
+            own = turns.setdefault(member.name, []) if member.static else []
+            if member.static and (not own or own[-1].member_id != member.member_id):
+                own.append(static_members.StaticProcess(member.member_id, member.host, one.at_ms, member.client))
+                if static_members.alternates(tuple(own[-static_members.TURNS :])):
+                    contested[member.name] = own[-2].host, own[-1].host
+    found = {}
+    for place, one in enumerate(known):
+        if one.movers and one.movers <= contested.keys() and _only_moves(one):
+            names = tuple(sorted(one.movers))
+            where = "; ".join(f"{name} alternates between {' and '.join(sorted(contested[name]))}" for name in names)
+            text = f"an instance id is used twice: {where}, and the processes fence each other in turn"
+            found[place] = Explained(code="instance_id_used_twice", names=names, text=text)
+    return found
+
+
+def after_a_time_out(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """A member that again and again is gone one time-out of its record after the rebalance before."""
+    went: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+    all_times = Counter(member.name for one in known for member in one.went)
+    for place, one in enumerate(known):
+        for member in one.went:
+            which = _time_out(one, member)
+            if which is not None and one.waited_ms is not None:
+                timeout_ms = member.session_ms if which == "session" else member.rebalance_ms
+                went.setdefault((member.name, which), []).append((place, one.waited_ms, timeout_ms or 0))
+    often = {key: some for key, some in went.items() if len(some) >= max(LEAST_TIMES, all_times[key[0]] / 2)}
+    gone_at = {(place, name): which for (name, which), some in often.items() for place, _, _ in some}
+    found = {}
+    away: dict[str, str] = {}
+    for place, one in enumerate(known):
+        ways = {name: gone_at.get((place, name), "") for name in {each.name for each in one.went}}
+        back = {each.name: away.get(each.name, "") for each in one.came}
+        for each in one.came:
+            away.pop(each.name, None)
+        away |= {name: which for name, which in ways.items() if which and name not in back}
+        # Who is gone and back within one join phase is named by how it went.
+        kinds = {name: ways.get(name) or back.get(name, "") for name in {*ways, *back}}
+        if kinds and all(kinds.values()) and len(set(kinds.values())) == 1 and _only_moves(one):
+            which, names = next(iter(kinds.values())), tuple(sorted(kinds))
+            found[place] = Explained(code=_CODES[which], names=names, text=_waits(which, names, often))
+    return found
+
+
+_CODES = {"rebalance": "poll_interval_exceeded", "session": "session_timed_out"}
+
+
+def _time_out(one: SeenRebalance, member: NamedMember) -> str | None:
+    """Which of its time-outs had just passed when the member was gone; None where neither or either may have."""
+    session_ms, rebalance_ms = member.session_ms, member.rebalance_ms
+    sole = one.classic and one.consumer and member.name in one.sole
+    if not sole or one.waited_ms is None or session_ms is None or rebalance_ms is None:
+        return None
+    passed = [
+        which
+        for which, timeout_ms in (("session", session_ms), ("rebalance", rebalance_ms))
+        if timeout_ms <= one.waited_ms <= timeout_ms + min(SLACK_MS, timeout_ms * SLACK_SHARE)
+    ]
+    return passed[0] if len(passed) == 1 else None
+
+
+def _waits(which: str, names: Iterable[str], often: Mapping[tuple[str, str], list[tuple[int, int, int]]]) -> str:
+    told = []
+    for name in names:
+        some = often[name, which]
+        least, most = min(one[1] for one in some), max(one[1] for one in some)
+        span = f"{least / 1000:.1f}" if least == most else f"{least / 1000:.1f} to {most / 1000:.1f}"
+        told.append(
+            f"member {name} was gone {counted(len(some), 'time')} {span} s after the rebalance before; the {which}"
+            f" time-out of its record is {duration(some[-1][2])}"
+        )
+    meaning = (
+        "longer in its processing than `max.poll.interval.ms`"
+        if which == "rebalance"
+        else "it fell silent as soon as it had joined"
+    )
+    return f"{'; '.join(told)}: {meaning}"
+
+
+def rolling_restarts(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """Runs of rebalances in which every dynamic member was replaced by another, once."""
+    runs = [part for run in _runs(known) for part in _replacing_all(run, known)]
+    if not runs:
+        return {}
+    told = []
+    for run in runs[-MOST_NAMED:]:
+        first, last = known[run[0]], known[run[-1]]
+        replaced = sum(len(known[place].went) for place in run)
+        took = duration(last.at_ms - first.at_ms)
+        told.append(
+            f"{counted(replaced, 'member')} in {counted(len(run), 'rebalance')} within {took} from {utc(first.at_ms)}"
+        )
+    avoided, all_of_them = sum(_avoidable(run, known) for run in runs), sum(map(len, runs))
+    times = "a rolling restart" if len(runs) == 1 else f"{len(runs)} rolling restarts"
+    text = (
+        f"{times}, as of a deployment: every dynamic member was replaced, once: {'; '.join(told)}; static membership"
+        f" (`group.instance.id`) would have avoided {avoided} of {all_of_them}, those of members that were back within"
+        " their session time-out"
+    )
+    return {place: Explained(code="rolling_restart", names=(), text=text) for run in runs for place in run}
+
+
+def _runs(known: Sequence[SeenRebalance]) -> Iterator[list[int]]:
+    """Places of rebalances, close behind each other, in which only dynamic members came or went."""
+    run: list[int] = []
+    for place, one in enumerate(known):
+        moves = one.after and one.classic and bool(one.movers) and _only_moves(one)
+        dynamic = not any(member.static for member in (*one.came, *one.went))
+        follows = not one.movers and one.after and one.kinds <= FOLLOW_UPS and one.handed_over
+        late = bool(run) and one.at_ms - known[run[-1]].at_ms > RESTART_GAP_MS
+        if run and (late or not (follows or (moves and dynamic))):
+            yield run
+            run = []
+        if (moves and dynamic) or (follows and run):
+            run.append(place)
+    if run:
+        yield run
+
+
+def _replacing_all(run: Sequence[int], known: Sequence[SeenRebalance]) -> Iterator[list[int]]:
+    """Parts of a run after which all who were there before are gone, as many with the same client ids came, and all
+    of those are there."""
+    start = 0
+    while start < len(run):
+        first = known[run[start]]
+        before = {one.member_id for one in first.members.values()} - {one.member_id for one in first.came}
+        before |= {one.member_id for one in first.went}
+        came, went = dict[str, str](), dict[str, str]()
+        for end in range(start, len(run)):
+            one = known[run[end]]
+            went |= {each.member_id: each.client for each in one.went}
+            came |= {each.member_id: each.client for each in one.came}
+            if not went.keys() <= before:
+                start += 1
+                break
+            alike = sorted(came.values()) == sorted(went.values()) and came.keys() == one.members.keys()
+            if went.keys() == before and alike and len(before) >= LEAST_REPLACED and end - start + 1 >= LEAST_TIMES:
+                while end + 1 < len(run) and not known[run[end + 1]].movers:
+                    end += 1
+                yield list(run[start : end + 1])
+                start = end + 1
+                break
+        else:
+            start += 1
+
+
+def _avoidable(run: Sequence[int], known: Sequence[SeenRebalance]) -> int:
+    """Rebalances of a rolling restart that only members asked for who were back within their session time-out. Who went
+    first is taken for who came first: nothing but the order tells them apart."""
+    gone = [(place, member.session_ms or 0) for place in run for member in known[place].went]
+    back = [place for place in run for _ in known[place].came]
+    needed = set[int]()
+    for (went, session_ms), came in zip(gone, back, strict=True):
+        if not 0 <= known[came].at_ms - known[went].at_ms < session_ms:
+            needed |= {went, came}
+    avoided = 0
+    for place in run:
+        mover = place
+        while not known[mover].movers:  # it hands out what the one before made members give up
+            mover -= 1
+        avoided += mover not in needed
+    return avoided
+
+
+def within_the_delay(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """A Connect worker that was gone and back before the scheduled delay had ended."""
+    found: dict[int, Explained] = {}
+    gone: dict[str, tuple[int, int]] = {}
+    pairs: list[tuple[int, int, str]] = []
+    for place, one in enumerate(known):
+        for name in {each.name for each in one.came}:
+            left, until_ms = gone.pop(name, (-1, 0))
+            if left >= 0 and one.at_ms <= until_ms:
+                pairs.append((left, place, name))
+        if one.delay_ms:
+            gone |= {each.name: (place, one.at_ms + one.delay_ms) for each in one.went}
+    of_place: dict[int, set[str]] = {}
+    for left, back, name in pairs:
+        of_place.setdefault(left, set()).add(name)
+        of_place.setdefault(back, set()).add(name)
+    for place, several in of_place.items():
+        if known[place].movers == several and _only_moves(known[place]):
+            names = tuple(sorted(several))
+            times = sum(1 for _, _, name in pairs if name in several)
+            text = (
+                f"{listed([f'worker {name}' for name in names], MOST_NAMED)} was gone and back within the scheduled"
+                f" delay, {counted(times, 'time')}"
+            )
+            found[place] = Explained(code="worker_back_within_delay", names=names, text=text)
+    return found
+
+
+def comes_and_goes(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """A name under which one member at a time goes and comes back, again and again."""
+    times: dict[str, int] = {}
+    gone = set[str]()
+    doubled = {one.name for each in known for one in each.members.values() if one.name not in each.sole}
+    for one in known:
+        back = {each.name for each in one.came} & (gone | {each.name for each in one.went})
+        for name in back:
+            times[name] = times.get(name, 0) + 1
+        gone = (gone | {each.name for each in one.went}) - {each.name for each in one.came}
+    often = {name for name, count in times.items() if count >= LEAST_TIMES and name not in doubled}
+    found = {}
+    for place, one in enumerate(known):
+        if one.movers and one.movers <= often and _only_moves(one):
+            names = tuple(sorted(one.movers))
+            told = listed([f"{name} {times[name]} times" for name in names], MOST_NAMED)
+            text = f"a member that goes and comes back again and again: {told}"
+            found[place] = Explained(code="member_comes_and_goes", names=names, text=text)
+    return found
+
+
+def topics_that_changed(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """Partitions that nobody had before, while the same members stayed."""
+    found: dict[int, Explained] = {}
+    largest: dict[str, int] = {}
+    life, records = -1, 0
+    for place, one in enumerate(known):
+        if one.place[0] != life or one.topics is None or not one.consumer:
+            life, records, largest = one.place[0], 0, {}
+        if one.topics is None or not one.consumer:
+            continue
+        grown = {name: max(numbers) for name, numbers in one.topics.items() if max(numbers) > largest.get(name, -1)}
+        if records >= 2 and grown and not one.movers and one.after and one.kinds <= {"unknown"} and one.classic:
+            more = sorted(name for name in grown if name in largest)
+            new = sorted(name for name in grown if name not in largest)
+            names = tuple(more or new)
+            text = (
+                f"partitions were added to {listed(names, MOST_NAMED)}"
+                if more
+                else f"members began to read {listed(names, MOST_NAMED)}: a topic that was made, or that they subscribed to"
+            )
+            found[place] = Explained(code="partitions_added" if more else "topic_added", names=names, text=text)
+        largest |= grown
+        records += 1
+    return found
+
+
+def hand_overs(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """The second rebalance of a cooperative assignor: what was given up is handed out."""
+    text = "the second rebalance of a cooperative assignor: what members gave up in the one before is handed out"
+    return {
+        place: Explained(code="hand_over", names=(), text=text)
+        for place, one in enumerate(known)
+        if one.classic and one.consumer and one.handed_over and not one.movers and one.kinds == {"unknown"}
+    }
+
+
+PATTERNS: tuple[Pattern, ...] = (
+    contested_instances, after_a_time_out, rolling_restarts, within_the_delay, comes_and_goes, topics_that_changed, hand_overs,
+)  # fmt: skip
+"""The first that explains a rebalance has it."""
+
+
+def _only_moves(one: SeenRebalance) -> bool:
+    """Whether nothing but members that came or went asked for the rebalance."""
+    return one.kinds <= MOVES | FOLLOW_UPS
