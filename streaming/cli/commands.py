@@ -161,7 +161,7 @@ def parser() -> argparse.ArgumentParser:
         action.add_argument("--config", metavar="FILE")
         action.set_defaults(handle=_gaps)
 
-    add_group_commands(commands, status=_status, explain=_explain, wait=_wait, whatif=_whatif)
+    add_group_commands(commands, status=_status, explain=_explain, why=_why, wait=_wait, whatif=_whatif)
 
     rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
     rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
@@ -347,6 +347,12 @@ def _explain(arguments: argparse.Namespace) -> int:
     from .explain import explain
 
     return explain(arguments)
+
+
+def _why(arguments: argparse.Namespace) -> int:
+    from .why import why
+
+    return why(arguments)
 
 
 def _wait(arguments: argparse.Namespace) -> int:

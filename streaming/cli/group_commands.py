@@ -1,4 +1,4 @@
-"""Arguments of the commands that answer about groups: `status`, `explain`, `wait`, `whatif`."""
+"""Arguments of the commands that answer about groups: `status`, `explain`, `why`, `wait`, `whatif`."""
 
 import argparse
 from typing import Any
@@ -22,6 +22,12 @@ _EXPLAIN = """examples:
   rebalance-monitor explain --group orders --since 30m       all of the last half hour, the oldest first
   rebalance-monitor explain --group zombies --generation 9 --capture tests/vectors/captures/zombie
 """
+_WHY = """examples:
+  rebalance-monitor why --group orders                  the causes of its rebalances in seven days, as a ranking
+  rebalance-monitor why --all-groups --since 1d         of each group that rebalanced
+  rebalance-monitor why --at-once --since 1h            what groups share that rebalanced within seconds
+  rebalance-monitor why --group zombies --capture tests/vectors/captures/zombie
+"""
 _WAIT = """examples:
   rebalance-monitor wait --group orders --stable 30s --timeout 10m     after a deployment
   rebalance-monitor wait --group orders --caught-up                    and until it has nothing left to read
@@ -44,8 +50,8 @@ Exit codes: 0 predicted; 3 cannot tell, with a sentence that says why.
 """
 
 
-def add_group_commands(commands: Any, status: Any, explain: Any, wait: Any, whatif: Any) -> None:
-    """The four commands with what runs each; `commands` is what argparse calls sub-parsers."""
+def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait: Any, whatif: Any) -> None:
+    """The five commands with what runs each; `commands` is what argparse calls sub-parsers."""
     command = _command(commands, "status", "how groups stand: harmed ones first, or one in six lines", _STATUS)
     _source(command)
     _which(command, "all groups, in a table (the default)")
@@ -61,6 +67,14 @@ def add_group_commands(commands: Any, status: Any, explain: Any, wait: Any, what
     command.add_argument("--generation", type=int, metavar="NUMBER", help="this generation (or assignment epoch)")
     _output(command)
     command.set_defaults(handle=explain)
+
+    command = _command(commands, "why", "rank why a group rebalances, or say why many groups did at once", _WHY)
+    _source(command)
+    _which(command, "every group that rebalanced")
+    _moments(command, "the time to look at (default: 7d; with --at-once: 1h)")
+    command.add_argument("--at-once", action="store_true", help="rebalances of many groups within seconds as one event")
+    _output(command)
+    command.set_defaults(handle=why)
 
     command = _command(commands, "wait", "wait, in a pipeline, until a group has come to rest", _WAIT)
     _source(command)

@@ -16,7 +16,16 @@ from rebalance_monitor.streaming.core.model.results import JobState, Result, Sta
 from rebalance_monitor.streaming.core.replay import Replayed, replay
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from rebalance_monitor.streaming.stories.at_once import (
+    GroupStanding,
+    Moment,
+    at_once_object,
+    found_at_once,
+    ranges,
+    standing,
+)
 from rebalance_monitor.streaming.stories.known import GroupFacts
+from rebalance_monitor.streaming.stories.why import ranking, ranking_object
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
 from rebalance_monitor.streaming.web.rows import NOBODY, GroupName, GroupRow, IncidentRow
@@ -79,6 +88,14 @@ class GroupSource(Protocol):
 
     def jobs(self, key: GroupName) -> list[Object]:
         """Connectors and tasks of a Connect group as they stand."""
+        ...
+
+    def why(self, key: GroupName, since_ms: int) -> Object:
+        """Why the group rebalanced since then: the API's `why`."""
+        ...
+
+    def at_once(self, since_ms: int) -> Object:
+        """Rebalances of many groups at once since then: the API's `at_once`."""
         ...
 
 
@@ -187,6 +204,13 @@ class MonitorGroups:
     def jobs(self, key: GroupName) -> list[Object]:
         return list(self._api.listed("connectors_and_tasks", {"cluster": key[0], "group": key[1]}))
 
+    def why(self, key: GroupName, since_ms: int) -> Object:
+        where: Where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": self._at_ms}
+        return self._api.get("why", where)
+
+    def at_once(self, since_ms: int) -> Object:
+        return self._api.get("at_once", {"since_ms": since_ms, "until_ms": self._at_ms})
+
 
 class CapturedGroups:
     """The groups of a capture, judged when it was read; at its end, or at a moment before."""
@@ -241,6 +265,42 @@ class CapturedGroups:
 
     def jobs(self, key: GroupName) -> list[Object]:
         return [as_object(one) for one in self._jobs if (one.cluster, one.group) == key]
+
+    def why(self, key: GroupName, since_ms: int) -> Object:
+        return ranking_object(*key, since_ms, ranking(self._generations.get(key, ()), since_ms))
+
+    def at_once(self, since_ms: int) -> Object:
+        moments = (
+            Moment(*key, one["at_ms"])
+            for key, own in self._generations.items()
+            for one in own
+            if one["at_ms"] >= since_ms
+        )
+        events = []
+        for cluster, from_ms, until_ms in ranges(moments):
+            own = [several for key, several in self._generations.items() if key[0] == cluster]
+            documents = [one for several in own for one in _between(several, from_ms, until_ms)]
+            events += found_at_once(documents, from_ms, until_ms, self._standing(from_ms, until_ms))
+        return at_once_object(since_ms, events)
+
+    def _standing(self, from_ms: int, until_ms: int) -> list[GroupStanding]:
+        """The groups that had members then. Of one that is empty at the end, and not seen since, that is not known."""
+        found = []
+        for key, own in self._generations.items():
+            there = self._status.get(key) not in fleet.NOBODY or own[0]["at_ms"] >= from_ms
+            last = next((one for one in own if one["at_ms"] <= until_ms), None)
+            if there and last is not None:
+                found.append(standing(last))
+        return found
+
+
+def _between(own: Sequence[Object], from_ms: int, until_ms: int) -> Iterator[Object]:
+    """The generations of this time, of all of a group with the newest first, and the one before."""
+    for one in own:
+        if one["at_ms"] <= until_ms:
+            yield one
+        if one["at_ms"] < from_ms:
+            return
 
 
 def capture_of(path: str, at_ms: int | None = None) -> CapturedGroups:

@@ -44,8 +44,8 @@ class SeenRebalance:
     """One generation. `came` and `went`: members against the record before it, both empty where none is known; `after`:
     that record is of the generation directly before; `waited_ms`: between the ends of the two join phases, then.
     `sole`: names that one member alone had in both. `handed_over`: a member of the record before did not keep what it
-    had. `topics`: partitions that members were given, by topic; None where not everybody's could be read. `delay_ms`: the
-    scheduled delay that it announces. `again`: it repeats the generation before, without a rebalance.
+    had. `topics`: partitions that members were given, by topic; None where not everybody's could be read. `delay_ms`:
+    the scheduled delay that it announces. `again`: it repeats the generation before, without a rebalance.
     `polled`: its group is not read, and rebalances may be missing before it."""
 
     place: Place

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from rebalance_monitor.streaming.core.model.messages import listed
+from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from rebalance_monitor.streaming.core.model.results import Certainty
 from .known import Published
 from .rebalances import SeenRebalance, seen, weakest
 from .why_patterns import PATTERNS, Explained
 
-MOST_REBALANCES, MOST_MEMBERS = 2_000, 100_000
+MOST_REBALANCES, MOST_MEMBERS = 2_000, 30_000
 """So many generations at most are looked at, and so many members of them all together: the newest."""
 EVIDENCE, MOST_NAMED = 3, 4
 CANNOT_TELL = "cannot_tell"
@@ -196,3 +196,33 @@ def ranking_object(cluster: str, group: str, since_ms: int | None, told: Ranking
             for one in told.reasons
         ],
     }
+
+
+def told_in_lines(told: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The API's object for people: each line, and the generations that it rests on."""
+    total = told["rebalances"]
+    lines = [(_sentence(one, total), _generations(one["evidence"])) for one in told["reasons"]]
+    if told["cannot_tell"]:
+        lines.append((f"{told['cannot_tell']} of {total}: cannot tell; no record shows a cause", ""))
+    return lines
+
+
+def told_beside(told: Mapping[str, Any]) -> list[str]:
+    """What is to be known of the ranking as a whole."""
+    notes = []
+    if not told["all"]:
+        notes.append(f"There were more: only the newest {told['rebalances']} were looked at.")
+    if told["sampled"]:
+        notes.append("The group is polled, not read: rebalances between two samples are missing.")
+    if told["repeats"]:
+        notes.append(f"Beside them {counted(told['repeats'], 'record')} repeated a generation without a rebalance.")
+    return notes
+
+
+def _sentence(reason: Mapping[str, Any], total: int) -> str:
+    sure = "" if reason["certainty"] == Certainty.CERTAIN.value else f" ({reason['certainty']})"
+    return f"{reason['count']} of {total}: {reason['text']}{sure}"
+
+
+def _generations(evidence: Sequence[Mapping[str, Any]]) -> str:
+    return listed(f"generation {one['generation']} at {utc(one['at_ms'])}" for one in evidence)

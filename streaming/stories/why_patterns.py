@@ -35,8 +35,8 @@ MOVES = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """What a pattern says of one rebalance. `code`: of the pattern; `names`: whom it is about; `text`: the sentence, the
-    same for all rebalances of these names."""
+    """What a pattern says of one rebalance. `code`: of the pattern; `names`: whom it is about; `text`: the sentence,
+    the same for all rebalances of these names."""
 
     code: str
     names: tuple[str, ...]
@@ -281,11 +281,10 @@ def topics_that_changed(known: Sequence[SeenRebalance]) -> Mapping[int, Explaine
             more = sorted(name for name in grown if name in largest)
             new = sorted(name for name in grown if name not in largest)
             names = tuple(more or new)
-            text = (
-                f"partitions were added to {listed(names, MOST_NAMED)}"
-                if more
-                else f"members began to read {listed(names, MOST_NAMED)}: a topic that was made, or that they subscribed to"
-            )
+            told = listed(names, MOST_NAMED)
+            text = f"partitions were added to {told}"
+            if not more:
+                text = f"members began to read {told}: it was made, or they subscribed to it"
             found[place] = Explained(code="partitions_added" if more else "topic_added", names=names, text=text)
         largest |= grown
         records += 1
@@ -303,7 +302,8 @@ def hand_overs(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
 
 
 PATTERNS: tuple[Pattern, ...] = (
-    contested_instances, after_a_time_out, rolling_restarts, within_the_delay, comes_and_goes, topics_that_changed, hand_overs,
+    contested_instances, after_a_time_out, rolling_restarts, within_the_delay, comes_and_goes, topics_that_changed,
+    hand_overs,
 )  # fmt: skip
 """The first that explains a rebalance has it."""
 

@@ -22,6 +22,7 @@ from .reader import Reader, Unavailable
 from .rows import GapRow, GroupName, IncidentRow, ListPage, SummaryRow
 from .scope import EVERYTHING, Scope, TeamOf, visible
 from .upstream import StreamingJob
+from .why import USUAL_AT_ONCE_MS, USUAL_WHY_MS, at_once_object, why_object
 from .window import bounded
 
 GAPS_OF_A_GROUP = 20
@@ -128,6 +129,20 @@ def generations(source: PageSource, scope: Scope, values: Values) -> Object:
     return _listed(page, lambda row: row.document) | ({} if cut_ms is None else {"cut_before_ms": cut_ms})
 
 
+def why(source: PageSource, scope: Scope, values: Values) -> Object:
+    key = values["cluster"], values["group"]
+    source.group(scope, key)
+    until_ms = values.get("until_ms", source.clock_ms())
+    since_ms = values.get("since_ms", max(until_ms - USUAL_WHY_MS, 0))
+    return why_object(source.reader, key, since_ms, until_ms)
+
+
+def at_once(source: PageSource, scope: Scope, values: Values) -> Object:
+    until_ms = values.get("until_ms", source.clock_ms())
+    since_ms = values.get("since_ms", max(until_ms - USUAL_AT_ONCE_MS, 0))
+    return at_once_object(source.reader, source.only(scope), since_ms, until_ms, values.get("cluster"))
+
+
 def summaries(source: PageSource, scope: Scope, values: Values) -> Object:
     after = place(values.get("cursor"), (int, str, str, str, str))
     where = _where(values, "cluster", "group", "kind")
@@ -214,6 +229,8 @@ ANSWERS: dict[str, Callable[[PageSource, Scope, Values], Object]] = {
     "connectors_and_tasks": connectors_and_tasks,
     "gaps": gaps,
     "summaries": summaries,
+    "why": why,
+    "at_once": at_once,
     "health": health,
     "openapi": openapi,
 }

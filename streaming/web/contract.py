@@ -216,6 +216,28 @@ ROUTES: tuple[Route, ...] = (
         ),
     ),
     Route(
+        name="why",
+        summary="Why a group rebalanced: the causes of its rebalances as a ranking, each with evidence.",
+        answer="why",
+        parameters=(
+            THE_CLUSTER,
+            THE_GROUP,
+            Parameter(name="since_ms", description="From this moment on; else seven days before.", schema=_MOMENT),
+            Parameter(name="until_ms", description="Until this moment; else now.", schema=_MOMENT),
+        ),
+        missing="no such group is known",
+    ),
+    Route(
+        name="at_once",
+        summary="Rebalances of many groups within seconds, with what all of these groups share; the newest first.",
+        answer="at_once",
+        parameters=(
+            CLUSTER,
+            Parameter(name="since_ms", description="From this moment on; else one hour before.", schema=_MOMENT),
+            Parameter(name="until_ms", description="Until this moment; else now.", schema=_MOMENT),
+        ),
+    ),
+    Route(
         name="health",
         summary="Whether the monitor is caught up, and whether its database answers.",
         answer="health",

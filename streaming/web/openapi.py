@@ -7,7 +7,8 @@ from typing import Any
 from rebalance_monitor.streaming.core.model.lags import TRENDS
 from rebalance_monitor.streaming.core.model.printed import PRINTED
 from rebalance_monitor.streaming.core.model.published import DEFS, schemas
-from rebalance_monitor.streaming.core.model.results import Grade
+from rebalance_monitor.streaming.core.model.results import Certainty, Grade
+from rebalance_monitor.streaming.stories.why import CODES
 from .contract import ROUTES, Parameter, Route, Schema
 from .expected import WHAT
 from .fleet import STATES
@@ -15,6 +16,11 @@ from .fleet import STATES
 _COMPONENTS = "#/components/schemas/"
 _TEXT: Schema = {"type": "string"}
 _COUNT: Schema = {"type": "integer", "minimum": 0}
+_SOURCE: Schema = {
+    "type": "object",
+    "required": ["topic", "partition", "offset"],
+    "description": "The record.",
+}
 _MOMENT: Schema = {"type": ["integer", "null"], "description": "Milliseconds since 1970, UTC."}
 
 
@@ -220,6 +226,76 @@ _OWN: dict[str, Schema] = {
             },
             "name": {"type": "string", "description": "Which grade, cause, kind of interruption or rule."},
             "count": _COUNT,
+        }
+    ),
+    "why": _object(
+        {
+            "kind": {"const": "why"},
+            "cluster": _TEXT,
+            "group": _TEXT,
+            "since_ms": _MOMENT,
+            "rebalances": {**_COUNT, "description": "The sum of the reasons' counts and of `cannot_tell`."},
+            "cannot_tell": {**_COUNT, "description": "Rebalances of which the records do not tell why."},
+            "repeats": {**_COUNT, "description": "Records that repeat a generation: no rebalances."},
+            "first_ms": {**_MOMENT, "description": "Of the oldest rebalance that was looked at; null: there was none."},
+            "last_ms": {**_MOMENT, "description": "Of the newest."},
+            "all": {"type": "boolean", "description": "False: there were more, and only the newest were looked at."},
+            "sampled": {"type": "boolean", "description": "The group is polled, not read: rebalances may be missing."},
+            "reasons": {"type": "array", "items": _ref("why_reason"), "description": "The most frequent first."},
+        }
+    ),
+    "why_reason": _object(
+        {
+            "code": {"enum": [*CODES], "description": "docs/why.md has the criterion of each."},
+            "count": {**_COUNT, "description": "Each rebalance counts for one reason."},
+            "certainty": {"enum": [*Certainty], "description": "That of the least certain of these rebalances."},
+            "text": {"type": "string", "description": "For people."},
+            "names": {"type": "array", "items": _TEXT, "description": "Whom it is about, the first few."},
+            "evidence": {
+                "type": "array",
+                "items": _object({"generation": _COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE}),
+                "description": "The newest of its rebalances.",
+            },
+        }
+    ),
+    "at_once": _object(
+        {
+            "kind": {"const": "at_once"},
+            "since_ms": _MOMENT,
+            "all": {"type": "boolean", "description": "False: there was more than is looked at."},
+            "events": {"type": "array", "items": _ref("at_once_event")},
+        }
+    ),
+    "at_once_event": _object(
+        {
+            "cluster": _TEXT,
+            "from_ms": {"type": "integer"},
+            "until_ms": {"type": "integer"},
+            "groups": {"type": "array", "items": _TEXT},
+            "rebalances": _COUNT,
+            "certainty": {
+                "enum": ["likely"],
+                "description": "What is shared is certain; that it is the cause, likely.",
+            },
+            "shared": {
+                "type": "array",
+                "items": _object(
+                    {
+                        "what": {"enum": ["host", "client_id", "partition"]},
+                        "name": _TEXT,
+                        "groups": {**_COUNT, "description": "Groups that rebalanced then; all of them share it."},
+                        "others": {**_COUNT, "description": "Groups that did not."},
+                        "others_have": {**_COUNT, "description": "How many of these have it, too."},
+                        "text": {"type": "string", "description": "For people."},
+                    }
+                ),
+            },
+            "evidence": {
+                "type": "array",
+                "items": _object(
+                    {"group": _TEXT, "generation": _COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE}
+                ),
+            },
         }
     ),
     "health": _object(

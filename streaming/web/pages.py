@@ -32,6 +32,7 @@ from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
 from rebalance_monitor.streaming.stories.short_names import short_names
 from rebalance_monitor.streaming.stories.six_lines import six_lines
 from rebalance_monitor.streaming.stories.story import GRADES, Story, story, words
+from rebalance_monitor.streaming.stories.why import ranking, ranking_object, told_beside, told_in_lines
 from . import fleet
 from .api import NotFound, PageSource, health
 from .attention import incident_object
@@ -45,6 +46,7 @@ from .parameters import cursor, place
 from .rows import NOBODY
 from .scope import Scope
 from .tasks import task_view
+from .why import USUAL_AT_ONCE_MS, at_once_object
 from .window import history_window, window_address, zooms
 
 INCIDENTS_SHOWN = 50
@@ -109,6 +111,10 @@ def _generation_address(cluster: str, source: dict[str, Any]) -> str:
     return f"{_API}/generation?" + urlencode({"cluster": cluster, **source}, quote_via=quote)
 
 
+def _why_address(cluster: str, group: str) -> str:
+    return f"{_API}/why?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
+
+
 @cache
 def static_files() -> dict[str, tuple[bytes, str]]:
     """Name to content and version."""
@@ -147,6 +153,7 @@ def _environment() -> Environment:
         "link_jobs": _jobs_address,
         "link_summaries": _summaries_address,
         "link_runbook": _runbook_address,
+        "link_why": _why_address,
         "static": _static,
         "count": counted,
         "lag_text": lag_text,
@@ -189,6 +196,7 @@ def fleet_page(source: PageSource, scope: Scope, query: FleetQuery = ALL_GROUPS)
         incidents=known.incidents[:INCIDENTS_SHOWN],
         more_incidents=max(0, len(known.incidents) - INCIDENTS_SHOWN),
         last=[story(row) for row in last.items],
+        at_once=at_once_object(source.reader, only, now_ms - USUAL_AT_ONCE_MS, now_ms)["events"],
     )
 
 
@@ -264,6 +272,8 @@ def group_page(
     stories = [story(row) for row in shown.items]
     table = NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items])
     told = None if latest is None else story(latest)
+    complete = after is None and shown.next is None
+    why = ranking_object(cluster, group, None, ranking(recent, all_of_them=complete))
     return _render(
         "group.html",
         title=f"{group} · rebalance-monitor",
@@ -281,6 +291,8 @@ def group_page(
         table=table,
         short=short_names(table.workers),
         tasks=None if latest is None else task_view(latest.document),
+        why=told_in_lines(why) if after is None else [],
+        beside_why=told_beside(why),
         strip=bars(stories),
         history=history,
         drawn=lanes_drawing(cluster, group, history),

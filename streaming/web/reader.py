@@ -39,6 +39,19 @@ where (g.generation is not null or exists (
     where i.cluster = s.cluster and i."group" = s."group" and (i.resolved_at_ms is null or i.firing)
 ))
 """
+_MEMBERS: LiteralString = """
+select g.document - array['diff', 'verdict', 'streams', 'epoch', 'moves', 'interrupted'] || jsonb_build_object(
+    'members', (select jsonb_agg(
+        one || '{"assigned": null, "owned": null, "revoked": null}'::jsonb
+    ) from jsonb_array_elements(g.document -> 'members') one)
+)
+from rebalance_monitor.states s cross join lateral (
+    select document from rebalance_monitor.generations g
+    where g.cluster = s.cluster and g."group" = s."group"
+    order by g.incarnation desc, g."offset" desc limit 1
+) g left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
+where s.cluster = %s and coalesce(t.state, '') not in ('Empty', 'Dead') and g.document -> 'members' <> '[]'
+"""
 _ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 _INCIDENT: LiteralString = (
     'select document, cluster, "group", historic, judged_by, xmin::text,'
@@ -139,6 +152,24 @@ class Reader:
             limit,
             after,
         )
+
+    def moments(
+        self, since_ms: int, until_ms: int, only: Collection[GroupName] | None, limit: int
+    ) -> list[tuple[str, str, int]]:
+        """(cluster, group, time) of each generation, the newest first, without its document."""
+        where, values = ("", []) if only is None else (f" and {_ONLY}", _columns(only))
+        rows = self._rows(
+            'select cluster, "group", at_ms from rebalance_monitor.stored_generations'
+            f" where at_ms between %s and %s{where} order by at_ms desc limit %s",
+            [since_ms, until_ms, *values, limit],
+        )
+        return [(cluster, group, at_ms) for cluster, group, at_ms in rows]
+
+    def newest_of_groups(self, cluster: str, only: Collection[GroupName] | None) -> list[Document]:
+        """Of each group of a cluster that has members its newest generation, as much of it as says who they are."""
+        where, values = ("", []) if only is None else (f" and {_qualified(_ONLY)}", _columns(only))
+        rows = self._rows(f"{_MEMBERS}{where}", [cluster, *values])
+        return [document for (document,) in rows]
 
     def generation(self, cluster: str, topic: str, partition: int, offset: int) -> GenerationRow | None:
         """By its record; of a topic that was made again the newer one."""

@@ -1,0 +1,63 @@
+"""Why groups rebalance, from stored generations: all that is read for it is bounded, and the answer says so."""
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from rebalance_monitor.streaming.stories import at_once, why
+from .reader import Reader
+from .rows import GroupName
+
+USUAL_WHY_MS, USUAL_AT_ONCE_MS = 7 * 24 * 3_600_000, 3_600_000
+A_READ = 50
+"""Generations of one statement: those of large groups are large."""
+MOST_MOMENTS, MOST_RANGES, MOST_DOCUMENTS = 10_000, 20, 500
+"""So many rebalances of all groups are looked at for whether many came at once, so many of the times in which they did,
+and so many generations of each: the newest."""
+Object = dict[str, Any]
+
+
+def why_object(reader: Reader, key: GroupName, since_ms: int, until_ms: int) -> Object:
+    """The ranking of one group between two moments."""
+    where = {"cluster": key[0], "group": key[1]}
+    found, complete = why.newest(_documents(reader, {**where, "since_ms": since_ms, "until_ms": until_ms}))
+    if complete and since_ms:
+        found += _documents_before(reader, key, since_ms)
+    return why.ranking_object(*key, since_ms, why.ranking(found, since_ms, all_of_them=complete))
+
+
+def at_once_object(
+    reader: Reader, only: Collection[GroupName] | None, since_ms: int, until_ms: int, cluster: str | None = None
+) -> Object:
+    """Rebalances of many groups as one event each, the newest first. `only`: the groups that may be looked at."""
+    told = reader.moments(since_ms, until_ms, only, MOST_MOMENTS + 1)
+    moments = [at_once.Moment(*one) for one in told[:MOST_MOMENTS] if cluster in (None, one[0])]
+    ranges = at_once.ranges(moments)
+    events, complete = [], len(told) <= MOST_MOMENTS and len(ranges) <= MOST_RANGES
+    for name, from_ms, to_ms in ranges[:MOST_RANGES]:
+        where = {"cluster": name, "since_ms": from_ms, "until_ms": to_ms}
+        page = reader.generations(where, only, MOST_DOCUMENTS)
+        documents = [row.document for row in page.items]
+        # The newest ones of a longer time would lack the rebalances before them.
+        complete = complete and page.next is None
+        if page.next is None:
+            for row in {row.group: row for row in page.items}.values():
+                documents += _documents_before(reader, (name, row.group), from_ms)
+            standing = [at_once.standing(one) for one in reader.newest_of_groups(name, only)]
+            events += at_once.found_at_once(documents, from_ms, to_ms, standing)
+    return at_once.at_once_object(since_ms, events, all_of_them=complete)
+
+
+def _documents(reader: Reader, where: dict[str, Any]) -> Iterator[Object]:
+    after = None
+    while True:
+        page = reader.generations(where, None, A_READ, after)
+        yield from (row.document for row in page.items)
+        after = page.next
+        if after is None:
+            return
+
+
+def _documents_before(reader: Reader, key: GroupName, at_ms: int) -> list[Object]:
+    """The generation before a moment, if there is one."""
+    where = {"cluster": key[0], "group": key[1], "until_ms": at_ms - 1}
+    return [row.document for row in reader.generations(where, None, 1).items]
