@@ -64,7 +64,10 @@ def _at_once(told: Object, arguments: argparse.Namespace) -> int:
             console.print(Text(f"  {shared['text']} ({one['certainty']})"), soft_wrap=True)
         console.print(Text(f"      {listed(one['groups'], 12)}", style="dim"), soft_wrap=True)
     if not events:
-        print(f"since {utc(told['since_ms'])} no rebalances of several groups at once share what others do not have")
+        print(
+            f"since {utc(told['since_ms'])}: no groups that rebalanced at once share a host, client id or partition"
+            " that others do not have"
+        )
     if not told["all"]:
         print("There was more than is looked at: shorten --since.")
     return DONE if events else CANNOT_TELL

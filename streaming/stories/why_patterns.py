@@ -70,15 +70,17 @@ def contested_instances(known: Sequence[SeenRebalance]) -> Mapping[int, Explaine
 
 
 def after_a_time_out(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
-    """A member that again and again is gone one time-out of its record after the rebalance before."""
+    """A member that again and again is gone one time-out of its record after the rebalance before, in which it came."""
     went: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     all_times = Counter(member.name for one in known for member in one.went)
+    fresh: frozenset[str] = frozenset()
     for place, one in enumerate(known):
         for member in one.went:
-            which = _time_out(one, member)
+            which = _time_out(one, member) if member.name in fresh else None
             if which is not None and one.waited_ms is not None:
                 timeout_ms = member.session_ms if which == "session" else member.rebalance_ms
                 went.setdefault((member.name, which), []).append((place, one.waited_ms, timeout_ms or 0))
+        fresh = frozenset(each.name for each in one.came) if one.movers else fresh
     often = {key: some for key, some in went.items() if len(some) >= max(LEAST_TIMES, all_times[key[0]] / 2)}
     gone_at = {(place, name): which for (name, which), some in often.items() for place, _, _ in some}
     found = {}

@@ -1,0 +1,114 @@
+"""Why many groups rebalanced at once: only what all of them share, and hardly any other group has."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_monitor.streaming.cli.group_sources import capture_of
+from rebalance_monitor.streaming.core.model.published import as_object
+from rebalance_monitor.streaming.core.model.results import Generation
+from rebalance_monitor.streaming.stories.at_once import (
+    LEAST_GROUPS,
+    SPAN_MS,
+    Moment,
+    event_object,
+    found_at_once,
+    ranges,
+    standing,
+)
+from tests.streaming.stories.fleets import BEFORE_MS, SHARED_HOST, THEN_MS, fleet, generation
+
+Object = dict[str, Any]
+GROUPS = Path(__file__).parents[2] / "vectors" / "captures-groups"
+
+
+def events(made: list[Generation]) -> list[Object]:
+    """All that is said of the time after `BEFORE_MS`."""
+    documents = [as_object(one) for one in made]
+    newest = {one["group"]: one for one in sorted(documents, key=lambda one: one["at_ms"])}
+    groups = [standing(one) for one in newest.values()]
+    moments = [Moment("k", one["group"], one["at_ms"]) for one in documents if one["at_ms"] >= THEN_MS]
+    return [
+        event_object(event)
+        for _, from_ms, until_ms in ranges(moments)
+        for event in found_at_once(documents, from_ms, until_ms, groups)
+    ]
+
+
+def test_groups_with_a_member_on_one_host() -> None:
+    ((event),) = events(fleet(12, 30))
+    assert event["groups"] == [f"group-{number:03}" for number in range(12)]
+    assert (event["from_ms"], event["until_ms"], event["rebalances"]) == (THEN_MS, THEN_MS + 11 * 300, 12)
+    assert [one["text"] for one in event["shared"]] == [
+        "12 of 12 groups that rebalanced within 3.3 s: a member on host 10.0.3.4 came or went; 0 of the 30 other groups"
+        " have one there"
+    ]
+
+
+def test_two_others_on_the_host_are_told() -> None:
+    (event,) = events(fleet(12, 30, others_on_host=2))
+    (shared,) = event["shared"]
+    assert (shared["what"], shared["name"]) == ("host", SHARED_HOST)
+    assert (shared["groups"], shared["others"], shared["others_have"]) == (12, 30, 2)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        fleet(2, 100),  # two groups are no event
+        fleet(12, 0),  # there are no others to compare with
+        fleet(3, 8),  # chance: 1 of 165, and seven facts were tried
+        fleet(12, 30, others_on_host=4),  # not rare
+        fleet(12, 30, apart_ms=SPAN_MS),  # not at once
+        [*fleet(3, 100), generation("group-050", 2, THEN_MS + 450, {"x": "10.9.9.9"}, offset=999)],  # and another one
+    ],
+    ids=("two", "no others", "chance", "not rare", "not at once", "not all"),
+)
+def test_nothing_is_claimed(made: list[Generation]) -> None:
+    assert events(made) == []
+
+
+def test_three_of_many_are_an_event() -> None:
+    (event,) = events(fleet(3, 100))
+    assert len(event["groups"]) == LEAST_GROUPS
+
+
+def test_groups_of_one_partition_of_the_log() -> None:
+    made = []
+    for number in range(120):
+        group, partition, hosts = f"group-{number:03}", number % 50, {f"client-{number}-a": f"10.1.0.{number}"}
+        made.append(generation(group, 1, BEFORE_MS, hosts, partition=partition, offset=number))
+        if partition == 7:
+            # the same members: nobody came or went, as when all of them joined again
+            made.append(generation(group, 2, THEN_MS + number, hosts, partition=partition, offset=number + 500))
+    (event,) = events(made)
+    assert event["shared"][0]["text"] == (
+        "3 of 3 groups that rebalanced within 100 ms: their records are in partition 7 of __consumer_offsets, so one"
+        " broker coordinates them; 0 of the 117 other groups have theirs there"
+    )
+
+
+@given(st.integers(3, 8), st.integers(0, 60), st.integers(0, 5_000), st.randoms(use_true_random=False))
+def test_every_claim_holds_whatever_the_order(sharing: int, others: int, apart_ms: int, dice: Any) -> None:
+    made = fleet(sharing, others, apart_ms=apart_ms)
+    found = events(made)
+    dice.shuffle(made)
+    assert events(made) == found
+    went = {one.group: one.at_ms for one in made if one.at_ms >= THEN_MS}
+    for event in found:
+        inside = {group for group, at_ms in went.items() if event["from_ms"] <= at_ms <= event["until_ms"]}
+        assert set(event["groups"]) == inside
+        assert len(inside) >= LEAST_GROUPS
+        assert event["until_ms"] - event["from_ms"] <= SPAN_MS
+        for shared in event["shared"]:
+            assert (shared["groups"], shared["others"]) == (len(inside), sharing + others - len(inside))
+
+
+@pytest.mark.parametrize("name", ["foreign-clients", "python-clients"])
+def test_groups_that_a_lab_moves_by_chance_share_nothing(name: str) -> None:
+    """All on one host, many with the client id of their library, on few partitions."""
+    source = capture_of(str(GROUPS / name))
+    assert source.at_once(0) == {"kind": "at_once", "since_ms": 0, "all": True, "events": []}
