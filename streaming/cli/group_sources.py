@@ -287,7 +287,7 @@ class CapturedGroups:
         """The groups that had members then. Of one that is empty at the end, and not seen since, that is not known."""
         found = []
         for key, own in self._generations.items():
-            there = self._status.get(key) not in fleet.NOBODY or own[0]["at_ms"] >= from_ms
+            there = self._status.get(key) not in NOBODY or own[0]["at_ms"] >= from_ms
             last = next((one for one in own if one["at_ms"] <= until_ms), None)
             if there and last is not None:
                 found.append(standing(last))

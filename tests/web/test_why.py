@@ -44,14 +44,14 @@ def test_events_are_found_in_stored_generations_of_the_groups_that_may_be_seen(s
         listed = pages.fleet_page(source, EVERYTHING)
         assert "12 of 12 groups that rebalanced within 3.3 s: a member on host 10.0.3.4 came or went" in listed
         assert "Rebalanced at once" not in pages.fleet_page(replace(source, clock_ms=lambda: LATE_MS), EVERYTHING)
-        assert "1 of 2: " in pages.group_page(source, EVERYTHING, "k", "group-003")
+        assert "2 of 2: cannot tell; no record shows a cause" in pages.group_page(source, EVERYTHING, "k", "group-003")
         job.close()
 
 
 def test_the_group_page_has_the_ranking(page: httpx.Client) -> None:
     told = page.get("/group?cluster=alpha&group=zombies").text
     assert "Why it rebalances" in told
-    assert "of 21: connectors were created: idle-a 2 times" in told
+    assert "connectors were created: idle-a" in told
 
 
 def test_the_ranking_is_that_of_all_generations_read_page_by_page(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,12 @@ def test_every_cause_of_a_generation_has_its_line() -> None:
     assert {*why.KINDS} == {*CAUSES, "static_member_gone"} - {"unknown"}
 
 
+def test_every_pattern_has_its_criterion_in_the_document() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "why.md").read_text(encoding="utf-8")
+    described = [line.split("`")[1] for line in text.splitlines() if line.startswith("| `")]
+    assert described == list(why.PATTERN_CODES)
+
+
 def codes(source: CapturedGroups) -> Counter[str]:
     (key,) = source.names()
     return Counter({one["code"]: one["count"] for one in source.why(key, 0)["reasons"]})
