@@ -17,8 +17,8 @@ from rebalance_monitor.streaming.core.replay import Replayed, replay
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from rebalance_monitor.streaming.stories.at_once import (
+    GroupMoment,
     GroupStanding,
-    Moment,
     at_once_object,
     found_at_once,
     ranges,
@@ -271,7 +271,7 @@ class CapturedGroups:
 
     def at_once(self, since_ms: int) -> Object:
         moments = (
-            Moment(*key, one["at_ms"])
+            GroupMoment(*key, one["at_ms"])
             for key, own in self._generations.items()
             for one in own
             if one["at_ms"] >= since_ms

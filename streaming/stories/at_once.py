@@ -32,7 +32,7 @@ Name = tuple[str, str]
 _NUMBER = re.compile(r"[-_.]?[0-9]+$")
 
 
-class Moment(NamedTuple):
+class GroupMoment(NamedTuple):
     """When a group rebalanced."""
 
     cluster: str
@@ -80,7 +80,7 @@ class RebalancedAtOnce:
         return sorted({group for group, _ in self.rebalances})
 
 
-def ranges(moments: Iterable[Moment]) -> list[tuple[str, int, int]]:
+def ranges(moments: Iterable[GroupMoment]) -> list[tuple[str, int, int]]:
     """(cluster, first, last moment) of each time in which enough groups rebalanced within the span, newest first."""
     by_cluster: dict[str, list[tuple[int, str]]] = {}
     for one in moments:

@@ -12,7 +12,7 @@ from operator import itemgetter
 from rebalance_monitor.streaming.core.model.results import Certainty
 from .known import Published
 
-Place = tuple[int, int, int]
+RecordOrder = tuple[int, int, int]
 """Life of the group id, number of the generation, offset of the record: the order in which a group's records came."""
 ORDER = (Certainty.CERTAIN, Certainty.LIKELY, Certainty.POSSIBLE)
 
@@ -48,7 +48,7 @@ class SeenRebalance:
     the scheduled delay that it announces. `again`: it repeats the generation before, without a rebalance.
     `polled`: its group is not read, and rebalances may be missing before it."""
 
-    place: Place
+    place: RecordOrder
     number: int
     at_ms: int
     source: Published
@@ -100,7 +100,7 @@ def seen(documents: Iterable[Published]) -> list[SeenRebalance]:
     return found
 
 
-def _place(document: Published) -> Place:
+def _place(document: Published) -> RecordOrder:
     return document["incarnation"], document["generation"], document["source"]["offset"]
 
 

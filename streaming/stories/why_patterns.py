@@ -44,7 +44,7 @@ class Explained:
     certainty: Certainty = Certainty.LIKELY
 
 
-Pattern = Callable[[Sequence[SeenRebalance]], Mapping[int, Explained]]
+WhyPattern = Callable[[Sequence[SeenRebalance]], Mapping[int, Explained]]
 """From all rebalances to those that it explains, by their place in the list."""
 
 
@@ -263,7 +263,8 @@ def comes_and_goes(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
         if one.movers and one.movers <= often and _only_moves(one):
             names = tuple(sorted(one.movers))
             told = listed([f"{name} {times[name]} times" for name in names], MOST_NAMED)
-            text = f"a member that goes and comes back again and again: {told}"
+            what = "member" if one.consumer else "worker"
+            text = f"a {what} that goes and comes back again and again: {told}"
             found[place] = Explained(code="member_comes_and_goes", names=names, text=text)
     return found
 
@@ -303,7 +304,7 @@ def hand_overs(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
     }
 
 
-PATTERNS: tuple[Pattern, ...] = (
+PATTERNS: tuple[WhyPattern, ...] = (
     contested_instances, after_a_time_out, rolling_restarts, within_the_delay, comes_and_goes, topics_that_changed,
     hand_overs,
 )  # fmt: skip

@@ -30,7 +30,7 @@ def at_once_object(
 ) -> Object:
     """Rebalances of many groups as one event each, the newest first. `only`: the groups that may be looked at."""
     told = reader.moments(since_ms, until_ms, only, MOST_MOMENTS + 1)
-    moments = [at_once.Moment(*one) for one in told[:MOST_MOMENTS] if cluster in (None, one[0])]
+    moments = [at_once.GroupMoment(*one) for one in told[:MOST_MOMENTS] if cluster in (None, one[0])]
     ranges = at_once.ranges(moments)
     events, complete = [], len(told) <= MOST_MOMENTS and len(ranges) <= MOST_RANGES
     for name, from_ms, to_ms in ranges[:MOST_RANGES]:

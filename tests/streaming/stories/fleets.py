@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Generation, MemberResult, Source
 from tests.streaming import builders
 
@@ -45,7 +44,3 @@ def fleet(
             at_ms = THEN_MS + number * apart_ms
             made.append(generation(group, 2, at_ms, own, partition=partition, offset=place["offset"] + 1))
     return made
-
-
-def objects(made: list[Generation]) -> list[builders.Any]:
-    return [as_object(one) for one in made]

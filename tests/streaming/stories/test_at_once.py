@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.stories.at_once import (
     LEAST_GROUPS,
     SPAN_MS,
-    Moment,
+    GroupMoment,
     event_object,
     found_at_once,
     ranges,
@@ -30,7 +30,7 @@ def events(made: list[Generation]) -> list[Object]:
     documents = [as_object(one) for one in made]
     newest = {one["group"]: one for one in sorted(documents, key=lambda one: one["at_ms"])}
     groups = [standing(one) for one in newest.values()]
-    moments = [Moment("k", one["group"], one["at_ms"]) for one in documents if one["at_ms"] >= THEN_MS]
+    moments = [GroupMoment("k", one["group"], one["at_ms"]) for one in documents if one["at_ms"] >= THEN_MS]
     return [
         event_object(event)
         for _, from_ms, until_ms in ranges(moments)

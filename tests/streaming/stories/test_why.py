@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -12,8 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lab.simulated import scenario
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, Object, capture_of
 from rebalance_monitor.streaming.core.model.results import CAUSES, Certainty
+from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.stories import why
 from rebalance_monitor.streaming.stories.rebalances import ORDER, seen
 from tests.streaming.core.comings_and_goings import (
@@ -157,6 +160,35 @@ def test_the_rolling_restart_of_the_lab_restarted_each_process_once() -> None:
     assert ends == {f"app-4.3.1-{number}": 1 for number in range(3)}
     assert ends == Counter(one["detail"]["instance"] for one in again)
     assert found["rebalances"] > claim["count"]
+
+
+@pytest.mark.parametrize("seed", range(701, 704))
+def test_of_simulated_workers_nothing_is_said_that_did_not_happen(seed: int) -> None:
+    cluster = scenario.live(seed, actions=20, weights=scenario.CALM)
+    source = CapturedGroups(replay(cluster.log.stamped(), cluster.settings()), 2**50)
+    (key,) = source.names()
+    found = source.why(key, 0)
+    rounds = {one.generation: one.reasons for one in cluster.truth.rounds if one.recorded}
+    starts = Counter(one.process.partition("#")[0] for one in cluster.truth.events if one.what == "started")
+    checked = 0
+    for one in found["reasons"]:
+        if not one["code"].startswith(("worker_", "member_", "connector_")):
+            continue
+        for evidence in one["evidence"]:
+            reasons = [reason for reason in rounds[evidence["generation"]] if _is_asked(one["code"], reason)]
+            of_it = [reason for reason in reasons if any(f"{name}-" in reason for name in one["names"])]
+            assert reasons if one["code"].startswith("connector_") or len(one["names"]) == why.MOST_NAMED else of_it
+            checked += 1
+        for name, times in re.findall(r"(10[0-9.]+):[0-9]+ (?:was gone and back .*, )?([0-9]+) time", one["text"]):
+            if one["code"] in why.PATTERN_CODES:
+                assert int(times) < starts[name]
+    assert checked > 10
+
+
+def _is_asked(code: str, reason: str) -> bool:
+    if code.startswith("connector_"):
+        return reason.endswith(("(config)", "(read further)"))
+    return not reason.startswith("rejoined")
 
 
 # Laws ----------------------------------------------------------------------------------------------------------------
