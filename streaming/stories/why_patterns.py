@@ -94,7 +94,9 @@ def after_a_time_out(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
         # Who is gone and back within one join phase is named by how it went.
         kinds = {name: ways.get(name) or back.get(name, "") for name in {*ways, *back}}
         if kinds and all(kinds.values()) and len(set(kinds.values())) == 1 and _only_moves(one):
-            which, names = next(iter(kinds.values())), tuple(sorted(kinds))
+            which = next(iter(kinds.values()))
+            alike = sorted((name for name, way in often if way == which), key=lambda name: (-all_times[name], name))
+            names = _about(kinds, alike)
             found[place] = Explained(code=_CODES[which], names=names, text=_waits(which, names, often))
     return found
 
@@ -116,9 +118,14 @@ def _time_out(one: SeenRebalance, member: NamedMember) -> str | None:
     return passed[0] if len(passed) == 1 else None
 
 
-def _waits(which: str, names: Iterable[str], often: Mapping[tuple[str, str], list[tuple[int, int, int]]]) -> str:
+def _about(own: Iterable[str], alike: Sequence[str]) -> tuple[str, ...]:
+    """Whom a line is about: who came or went; or all whom the pattern fits, where these are many."""
+    return tuple(sorted(own)) if len(alike) <= MOST_NAMED else tuple(alike)
+
+
+def _waits(which: str, names: Sequence[str], often: Mapping[tuple[str, str], list[tuple[int, int, int]]]) -> str:
     told = []
-    for name in names:
+    for name in names[:MOST_NAMED]:
         some = often[name, which]
         least, most = min(one[1] for one in some), max(one[1] for one in some)
         span = f"{least / 1000:.1f}" if least == most else f"{least / 1000:.1f} to {most / 1000:.1f}"
@@ -131,7 +138,8 @@ def _waits(which: str, names: Iterable[str], often: Mapping[tuple[str, str], lis
         if which == "rebalance"
         else "it fell silent as soon as it had joined"
     )
-    return f"{'; '.join(told)}: {meaning}"
+    more = f"; so were {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{'; '.join(told)}{more}: {meaning}"
 
 
 def rolling_restarts(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
@@ -235,10 +243,12 @@ def within_the_delay(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
     for left, back, name in pairs:
         of_place.setdefault(left, set()).add(name)
         of_place.setdefault(back, set()).add(name)
+    counts = Counter(name for _, _, name in pairs)
+    alike = sorted(counts, key=lambda name: (-counts[name], name))
     for place, several in of_place.items():
         if known[place].movers == several and _only_moves(known[place]):
-            names = tuple(sorted(several))
-            times = sum(1 for _, _, name in pairs if name in several)
+            names = _about(several, alike)
+            times = sum(counts[name] for name in names)
             text = (
                 f"{listed([f'worker {name}' for name in names], MOST_NAMED)} was gone and back within the scheduled"
                 f" delay, {counted(times, 'time')}"
@@ -258,10 +268,11 @@ def comes_and_goes(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
             times[name] = times.get(name, 0) + 1
         gone = (gone | {each.name for each in one.went}) - {each.name for each in one.came}
     often = {name for name, count in times.items() if count >= LEAST_TIMES and name not in doubled}
+    alike = sorted(often, key=lambda name: (-times[name], name))
     found = {}
     for place, one in enumerate(known):
         if one.movers and one.movers <= often and _only_moves(one):
-            names = tuple(sorted(one.movers))
+            names = _about(one.movers, alike)
             told = listed([f"{name} {times[name]} times" for name in names], MOST_NAMED)
             what = "member" if one.consumer else "worker"
             text = f"a {what} that goes and comes back again and again: {told}"

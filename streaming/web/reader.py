@@ -48,9 +48,10 @@ select g.document - array['diff', 'verdict', 'streams', 'epoch', 'moves', 'inter
 from rebalance_monitor.states s cross join lateral (
     select document from rebalance_monitor.generations g
     where g.cluster = s.cluster and g."group" = s."group"
+        and g.at_ms < %s
     order by g.incarnation desc, g."offset" desc limit 1
 ) g left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
-where s.cluster = %s and coalesce(t.state, '') not in ('Empty', 'Dead') and g.document -> 'members' <> '[]'
+where s.cluster = %s and (%s or coalesce(t.state, '') not in ('Empty', 'Dead')) and g.document -> 'members' <> '[]'
 """
 _ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 _INCIDENT: LiteralString = (
@@ -165,10 +166,13 @@ class Reader:
         )
         return [(cluster, group, at_ms) for cluster, group, at_ms in rows]
 
-    def newest_of_groups(self, cluster: str, only: Collection[GroupName] | None) -> list[Document]:
-        """Of each group of a cluster that has members its newest generation, as much of it as says who they are."""
+    def newest_before(
+        self, at_ms: int, cluster: str, only: Collection[GroupName] | None, *, empty: bool
+    ) -> list[Document]:
+        """Of each group of a cluster its newest generation before a moment, as much of it as says who its members are.
+        `empty`: also of groups that have no members now."""
         where, values = ("", []) if only is None else (f" and {_qualified(_ONLY)}", _columns(only))
-        rows = self._rows(f"{_MEMBERS}{where}", [cluster, *values])
+        rows = self._rows(f"{_MEMBERS}{where}", [at_ms, cluster, empty, *values])
         return [document for (document,) in rows]
 
     def generation(self, cluster: str, topic: str, partition: int, offset: int) -> GenerationRow | None:

@@ -10,9 +10,9 @@ from .rows import GroupName
 USUAL_WHY_MS, USUAL_AT_ONCE_MS = 7 * 24 * 3_600_000, 3_600_000
 A_READ = 50
 """Generations of one statement: those of large groups are large."""
-MOST_MOMENTS, MOST_RANGES, MOST_DOCUMENTS = 10_000, 20, 500
-"""So many rebalances of all groups are looked at for whether many came at once, so many of the times in which they did,
-and so many generations of each: the newest."""
+MOST_MOMENTS, MOST_DOCUMENTS = 10_000, 500
+"""So many rebalances of all groups are looked at for whether many came at once, and so many generations of the times in
+which they did: the newest."""
 Object = dict[str, Any]
 
 
@@ -31,19 +31,18 @@ def at_once_object(
     """Rebalances of many groups as one event each, the newest first. `only`: the groups that may be looked at."""
     told = reader.moments(since_ms, until_ms, only, MOST_MOMENTS + 1)
     moments = [at_once.GroupMoment(*one) for one in told[:MOST_MOMENTS] if cluster in (None, one[0])]
-    ranges = at_once.ranges(moments)
-    events, complete = [], len(told) <= MOST_MOMENTS and len(ranges) <= MOST_RANGES
-    for name, from_ms, to_ms in ranges[:MOST_RANGES]:
-        where = {"cluster": name, "since_ms": from_ms, "until_ms": to_ms}
-        page = reader.generations(where, only, MOST_DOCUMENTS)
-        documents = [row.document for row in page.items]
-        # The newest ones of a longer time would lack the rebalances before them.
-        complete = complete and page.next is None
-        if page.next is None:
-            for row in {row.group: row for row in page.items}.values():
-                documents += _documents_before(reader, (name, row.group), from_ms)
-            standing = [at_once.standing(one) for one in reader.newest_of_groups(name, only)]
-            events += at_once.found_at_once(documents, from_ms, to_ms, standing)
+    events, complete, left = [], len(told) <= MOST_MOMENTS, MOST_DOCUMENTS
+    for name, from_ms, to_ms in at_once.ranges(moments):
+        count = sum(one.cluster == name and from_ms <= one.at_ms <= to_ms for one in moments)
+        if count > left:
+            complete = False
+            continue
+        left -= count
+        rows = reader.generations({"cluster": name, "since_ms": from_ms, "until_ms": to_ms}, only, MOST_DOCUMENTS).items
+        before = reader.newest_before(from_ms, name, {(name, row.group) for row in rows}, empty=True)
+        there = reader.newest_before(to_ms + 1, name, only, empty=False)
+        documents = [*(row.document for row in rows), *before]
+        events += at_once.found_at_once(documents, from_ms, to_ms, [at_once.standing(one) for one in there])
     return at_once.at_once_object(since_ms, events, all_of_them=complete)
 
 

@@ -94,6 +94,18 @@ def test_a_slow_restart_is_not_avoided_by_static_membership() -> None:
     assert (reason["count"], "would have avoided 30 of 40" in reason["text"]) == (40, True)
 
 
+def test_many_members_of_one_pattern_are_one_line() -> None:
+    pods = twenty()
+    for number in range(30, 36):
+        crash_loop(pods, pods.pod(number), times=4 + number % 2, stays_ms=61 * SECOND_MS)
+    (reason,) = [
+        one for one in ranked(lambda: judged(pods.story))["reasons"] if one["code"] == "poll_interval_exceeded"
+    ]
+    assert (reason["count"], len(reason["names"])) == (6 * 8, why.MOST_NAMED)
+    assert reason["text"].startswith("member pod-31 on 10.0.0.31 was gone 5 times")
+    assert "; so were 3 more: longer in its processing" in reason["text"]
+
+
 @cache
 def lab(name: str) -> CapturedGroups:
     return capture_of(str(GROUPS / name))
