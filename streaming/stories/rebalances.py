@@ -14,6 +14,13 @@ from .known import Published
 
 RecordOrder = tuple[int, int, int]
 """Life of the group id, number of the generation, offset of the record: the order in which a group's records came."""
+FOLLOW_UPS = frozenset({"unknown", "revocation_follow_up", "leader_changed"})
+"""Causes that a rebalance may have beside members that came and went, and that do not ask for another explanation."""
+MOVES = frozenset(
+    f"{what}_{how}"
+    for what in ("member", "worker")
+    for how in ("joined", "left", "lost", "gone", "replaced", "bounced")
+)  # fmt: skip
 ORDER = (Certainty.CERTAIN, Certainty.LIKELY, Certainty.POSSIBLE)
 
 
@@ -78,9 +85,25 @@ class SeenRebalance:
         return frozenset(one.name for one in (*self.came, *self.went))
 
     @property
+    def only_moves(self) -> bool:
+        """Whether nothing but members that came or went asked for the rebalance."""
+        return self.kinds <= MOVES | FOLLOW_UPS
+
+    @property
     def certainty(self) -> Certainty:
         """That of its least certain cause."""
         return weakest(one.certainty for one in self.causes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What a pattern says of one rebalance. `code`: of the pattern; `names`: whom it is about; `text`: the sentence,
+    the same for all rebalances of these names."""
+
+    code: str
+    names: tuple[str, ...]
+    text: str
+    certainty: Certainty = Certainty.LIKELY
 
 
 def weakest(some: Iterable[Certainty]) -> Certainty:

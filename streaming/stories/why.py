@@ -17,22 +17,22 @@ from typing import Any
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from rebalance_monitor.streaming.core.model.results import Certainty
 from .known import Published
-from .rebalances import SeenRebalance, seen, weakest
-from .why_patterns import PATTERNS, Explained
+from .rebalances import Explained, SeenRebalance, seen, weakest
+from .why_patterns import PATTERNS
 
 MOST_REBALANCES, MOST_MEMBERS = 2_000, 30_000
 """So many generations at most are looked at, and so many members of them all together: the newest."""
 EVIDENCE, MOST_NAMED = 3, 4
-CANNOT_TELL = "cannot_tell"
+STATIC_GONE = "static_member_gone"
 KINDS: Mapping[str, str] = {
     "zombie_returned": "workers came back with what others had been given",
     "worker_lost": "workers were lost",
     "member_lost": "members did not give up in time what they had to",
     "worker_left": "workers left by a request",
     "member_left": "members left by a request",
+    "static_member_gone": "static members were away for longer than their session time-out",
     "worker_gone": "workers went; the records do not tell whether they left or were lost",
     "member_gone": "members went; the records do not tell whether they left or were lost",
-    "static_member_gone": "static members were away for longer than their session time-out",
     "worker_bounced": "workers were restarted",
     "member_replaced": "members were replaced by another process of the same instance id",
     "worker_joined": "workers joined",
@@ -144,8 +144,9 @@ def _explained(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
 def _kind(one: SeenRebalance) -> str | None:
     """The cause that a rebalance is counted under; None where nothing tells."""
     kinds = one.kinds
-    gone = "member_gone" in kinds and one.classic and bool(one.went) and all(member.static for member in one.went)
-    return next((kind for kind in KINDS if kind in kinds or (gone and kind == "static_member_gone")), None)
+    if "member_gone" in kinds and one.classic and one.went and all(member.static for member in one.went):
+        kinds |= {STATIC_GONE}
+    return next((kind for kind in KINDS if kind in kinds), None)
 
 
 def _line(code: str, names: tuple[str, ...], some: Sequence[tuple[SeenRebalance, Explained | None]]) -> RankedReason:
@@ -154,8 +155,11 @@ def _line(code: str, names: tuple[str, ...], some: Sequence[tuple[SeenRebalance,
     if first is not None:
         certainty, text = weakest([first.certainty]), first.text
     else:
-        own = [[cause for cause in one.causes if cause.kind == code] for one in newest_first]
-        certainty = weakest(cause.certainty for causes in own for cause in causes)
+        kind = "member_gone" if code == STATIC_GONE else code
+        own = [[cause for cause in one.causes if cause.kind == kind] for one in newest_first]
+        sure = [cause.certainty for causes in own for cause in causes]
+        # An administrator, or a client that is told to, may remove a static member, too.
+        certainty = weakest([*sure, Certainty.LIKELY] if code == STATIC_GONE else sure)
         counts = Counter(name for causes in own for cause in causes for name in dict.fromkeys(cause.names))
         names = tuple(name for name, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])))
         told = [f"{name} {counts[name]} times" if counts[name] > 1 else name for name in names]

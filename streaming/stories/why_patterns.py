@@ -5,45 +5,20 @@ everybody who came or went with it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from rebalance_monitor.streaming.core.fold import static_members
-from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
-from rebalance_monitor.streaming.core.model.results import Certainty
+from rebalance_monitor.streaming.core.model.messages import counted, listed
 from .durations import duration
-from .rebalances import NamedMember, SeenRebalance
+from .rebalances import Explained, NamedMember, SeenRebalance
+from .rolling_restarts import rolling_restarts
 
 LEAST_TIMES = 3
 """So often a member must have gone in the same way before a pattern is named."""
 SLACK_MS, SLACK_SHARE = 5_000, 0.1
 """So long after a time-out a join phase may end that the time-out began (others join again with a heartbeat, 3 s), but
 not longer than this share of the time-out: else a departure at any moment would be taken for it."""
-RESTART_GAP_MS = 300_000
-"""Rebalances of one rolling restart follow each other within this time."""
-LEAST_REPLACED = 3
-"""Members that a rolling restart replaces, at least."""
 MOST_NAMED = 3
-FOLLOW_UPS = frozenset({"unknown", "revocation_follow_up", "leader_changed"})
-"""Causes that a rebalance may have beside members that came and went, and that do not ask for another explanation."""
-MOVES = frozenset(
-    f"{what}_{how}"
-    for what in ("member", "worker")
-    for how in ("joined", "left", "lost", "gone", "replaced", "bounced")
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explained:
-    """What a pattern says of one rebalance. `code`: of the pattern; `names`: whom it is about; `text`: the sentence,
-    the same for all rebalances of these names."""
-
-    code: str
-    names: tuple[str, ...]
-    text: str
-    certainty: Certainty = Certainty.LIKELY
-
-
 WhyPattern = Callable[[Sequence[SeenRebalance]], Mapping[int, Explained]]
 """From all rebalances to those that it explains, by their place in the list."""
 
@@ -61,7 +36,7 @@ def contested_instances(known: Sequence[SeenRebalance]) -> Mapping[int, Explaine
                     contested[member.name] = own[-2].host, own[-1].host
     found = {}
     for place, one in enumerate(known):
-        if one.movers and one.movers <= contested.keys() and _only_moves(one):
+        if one.movers and one.movers <= contested.keys() and one.only_moves:
             names = tuple(sorted(one.movers))
             where = "; ".join(f"{name} alternates between {' and '.join(sorted(contested[name]))}" for name in names)
             text = f"an instance id is used twice: {where}, and the processes fence each other in turn"
@@ -93,7 +68,7 @@ def after_a_time_out(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
         away |= {name: which for name, which in ways.items() if which and name not in back}
         # Who is gone and back within one join phase is named by how it went.
         kinds = {name: ways.get(name) or back.get(name, "") for name in {*ways, *back}}
-        if kinds and all(kinds.values()) and len(set(kinds.values())) == 1 and _only_moves(one):
+        if kinds and all(kinds.values()) and len(set(kinds.values())) == 1 and one.only_moves:
             which = next(iter(kinds.values()))
             alike = sorted((name for name, way in often if way == which), key=lambda name: (-all_times[name], name))
             names = _about(kinds, alike)
@@ -142,91 +117,6 @@ def _waits(which: str, names: Sequence[str], often: Mapping[tuple[str, str], lis
     return f"{'; '.join(told)}{more}: {meaning}"
 
 
-def rolling_restarts(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
-    """Runs of rebalances in which every dynamic member was replaced by another, once."""
-    runs = [part for run in _runs(known) for part in _replacing_all(run, known)]
-    if not runs:
-        return {}
-    told = []
-    for run in runs[-MOST_NAMED:]:
-        first, last = known[run[0]], known[run[-1]]
-        replaced = sum(len(known[place].went) for place in run)
-        took = duration(last.at_ms - first.at_ms)
-        told.append(
-            f"{counted(replaced, 'member')} in {counted(len(run), 'rebalance')} within {took} from {utc(first.at_ms)}"
-        )
-    avoided, all_of_them = sum(_avoidable(run, known) for run in runs), sum(map(len, runs))
-    times = "a rolling restart" if len(runs) == 1 else f"{len(runs)} rolling restarts"
-    text = (
-        f"{times}, as of a deployment: every dynamic member was replaced, once: {'; '.join(told)}; static membership"
-        f" (`group.instance.id`) would have avoided {avoided} of {all_of_them}, those of members that were back within"
-        " their session time-out"
-    )
-    return {place: Explained(code="rolling_restart", names=(), text=text) for run in runs for place in run}
-
-
-def _runs(known: Sequence[SeenRebalance]) -> Iterator[list[int]]:
-    """Places of rebalances, close behind each other, in which only dynamic members came or went."""
-    run: list[int] = []
-    for place, one in enumerate(known):
-        moves = one.after and one.classic and bool(one.movers) and _only_moves(one)
-        dynamic = not any(member.static for member in (*one.came, *one.went))
-        follows = not one.movers and one.after and one.kinds <= FOLLOW_UPS and one.handed_over
-        late = bool(run) and one.at_ms - known[run[-1]].at_ms > RESTART_GAP_MS
-        if run and (late or not (follows or (moves and dynamic))):
-            yield run
-            run = []
-        if (moves and dynamic) or (follows and run):
-            run.append(place)
-    if run:
-        yield run
-
-
-def _replacing_all(run: Sequence[int], known: Sequence[SeenRebalance]) -> Iterator[list[int]]:
-    """Parts of a run after which all who were there before are gone, as many with the same client ids came, and all
-    of those are there."""
-    start = 0
-    while start < len(run):
-        first = known[run[start]]
-        before = {one.member_id for one in first.members.values()} - {one.member_id for one in first.came}
-        before |= {one.member_id for one in first.went}
-        came, went = dict[str, str](), dict[str, str]()
-        for end in range(start, len(run)):
-            one = known[run[end]]
-            went |= {each.member_id: each.client for each in one.went}
-            came |= {each.member_id: each.client for each in one.came}
-            if not went.keys() <= before:
-                start += 1
-                break
-            alike = sorted(came.values()) == sorted(went.values()) and came.keys() == one.members.keys()
-            if went.keys() == before and alike and len(before) >= LEAST_REPLACED and end - start + 1 >= LEAST_TIMES:
-                while end + 1 < len(run) and not known[run[end + 1]].movers:
-                    end += 1
-                yield list(run[start : end + 1])
-                start = end + 1
-                break
-        else:
-            start += 1
-
-
-def _avoidable(run: Sequence[int], known: Sequence[SeenRebalance]) -> int:
-    """Rebalances of a rolling restart that only members asked for who were back within their session time-out. Who went
-    first is taken for who came first: nothing but the order tells them apart."""
-    gone = [(place, member.session_ms or 0) for place in run for member in known[place].went]
-    back = [place for place in run for _ in known[place].came]
-    needed = set[int]()
-    for (went, session_ms), came in zip(gone, back, strict=True):
-        if not 0 <= known[came].at_ms - known[went].at_ms < session_ms:
-            needed |= {went, came}
-    avoided = 0
-    for place in run:
-        mover = place
-        while not known[mover].movers:  # it hands out what the one before made members give up
-            mover -= 1
-        avoided += mover not in needed
-    return avoided
-
-
 def within_the_delay(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
     """A Connect worker that was gone and back before the scheduled delay had ended."""
     found: dict[int, Explained] = {}
@@ -246,7 +136,7 @@ def within_the_delay(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
     counts = Counter(name for _, _, name in pairs)
     alike = sorted(counts, key=lambda name: (-counts[name], name))
     for place, several in of_place.items():
-        if known[place].movers == several and _only_moves(known[place]):
+        if known[place].movers == several and known[place].only_moves:
             names = _about(several, alike)
             times = sum(counts[name] for name in names)
             text = (
@@ -271,7 +161,7 @@ def comes_and_goes(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
     alike = sorted(often, key=lambda name: (-times[name], name))
     found = {}
     for place, one in enumerate(known):
-        if one.movers and one.movers <= often and _only_moves(one):
+        if one.movers and one.movers <= often and one.only_moves:
             names = _about(one.movers, alike)
             told = listed([f"{name} {times[name]} times" for name in names], MOST_NAMED)
             what = "member" if one.consumer else "worker"
@@ -320,8 +210,3 @@ PATTERNS: tuple[WhyPattern, ...] = (
     hand_overs,
 )  # fmt: skip
 """The first that explains a rebalance has it."""
-
-
-def _only_moves(one: SeenRebalance) -> bool:
-    """Whether nothing but members that came or went asked for the rebalance."""
-    return one.kinds <= MOVES | FOLLOW_UPS

@@ -46,7 +46,7 @@ def test_every_golden_text_has_its_ranking() -> None:
 
 
 def test_every_cause_of_a_generation_has_its_line() -> None:
-    assert {*why.KINDS} == {*CAUSES, "static_member_gone"} - {"unknown"}
+    assert {*why.KINDS} == {*CAUSES, why.STATIC_GONE} - {"unknown"}
 
 
 def test_every_pattern_has_its_criterion_in_the_document() -> None:
@@ -104,6 +104,13 @@ def test_many_members_of_one_pattern_are_one_line() -> None:
     assert (reason["count"], len(reason["names"])) == (6 * 8, why.MOST_NAMED)
     assert reason["text"].startswith("member pod-31 on 10.0.0.31 was gone 5 times")
     assert "; so were 3 more: longer in its processing" in reason["text"]
+
+
+def test_a_static_member_that_is_away_for_too_long() -> None:
+    pods = twenty(static=True)
+    pods.go_of(pods.pod(3, static=True), after_ms=MINUTE_MS)
+    (reason,) = [one for one in ranked(lambda: judged(pods.story))["reasons"] if one["code"] == why.STATIC_GONE]
+    assert (reason["certainty"], reason["names"]) == ("likely", ["i3"])
 
 
 @cache
@@ -263,9 +270,8 @@ def test_no_line_is_surer_than_its_generations(made: list[Object]) -> None:
     }
     for one in as_told(made)["reasons"]:
         if one["certainty"] == Certainty.CERTAIN.value:
-            kind = one["code"].removeprefix("static_") if one["code"] == "static_member_gone" else one["code"]
-            assert one["code"] in why.KINDS
-            assert all((kind, evidence["generation"]) in certain for evidence in one["evidence"])
+            assert one["code"] in {*why.KINDS} - {why.STATIC_GONE}
+            assert all((one["code"], evidence["generation"]) in certain for evidence in one["evidence"])
         assert one["evidence"]
 
 

@@ -1,0 +1,106 @@
+"""Rolling restarts, as of a deployment: every dynamic member of a group is replaced, once.
+
+Static members that come back within their session time-out need no rebalance for it (coordinator-log.md 5.2).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rebalance_monitor.streaming.core.model.messages import counted, utc
+from .durations import duration
+from .rebalances import FOLLOW_UPS, Explained, SeenRebalance
+
+RESTART_GAP_MS = 300_000
+"""Rebalances of one rolling restart follow each other within this time."""
+LEAST_REPLACED = LEAST_REBALANCES = 3
+"""Members that a rolling restart replaces, at least, and rebalances of it."""
+MOST_TOLD = 3
+
+
+def rolling_restarts(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """Runs of rebalances in which every dynamic member was replaced by another, once."""
+    runs = [part for run in _runs(known) for part in _replacing_all(run, known)]
+    if not runs:
+        return {}
+    told = []
+    for run in runs[-MOST_TOLD:]:
+        first, last = known[run[0]], known[run[-1]]
+        replaced = sum(len(known[place].went) for place in run)
+        took = duration(last.at_ms - first.at_ms)
+        told.append(
+            f"{counted(replaced, 'member')} in {counted(len(run), 'rebalance')} within {took} from {utc(first.at_ms)}"
+        )
+    avoided, all_of_them = sum(_avoidable(run, known) for run in runs), sum(map(len, runs))
+    times = "a rolling restart" if len(runs) == 1 else f"{len(runs)} rolling restarts"
+    text = (
+        f"{times}, as of a deployment: every dynamic member was replaced, once: {'; '.join(told)}; static membership"
+        f" (`group.instance.id`) would have avoided {avoided} of {all_of_them}, those of members that were back within"
+        " their session time-out"
+    )
+    return {place: Explained(code="rolling_restart", names=(), text=text) for run in runs for place in run}
+
+
+def _runs(known: Sequence[SeenRebalance]) -> Iterator[list[int]]:
+    """Places of rebalances, close behind each other, in which only dynamic members came or went."""
+    run: list[int] = []
+    for place, one in enumerate(known):
+        moves = one.after and one.classic and bool(one.movers) and one.only_moves
+        dynamic = not any(member.static for member in (*one.came, *one.went))
+        follows = not one.movers and one.after and one.kinds <= FOLLOW_UPS and one.handed_over
+        late = bool(run) and one.at_ms - known[run[-1]].at_ms > RESTART_GAP_MS
+        if run and (late or not (follows or (moves and dynamic))):
+            yield run
+            run = []
+        if (moves and dynamic) or (follows and run):
+            run.append(place)
+    if run:
+        yield run
+
+
+def _replacing_all(run: Sequence[int], known: Sequence[SeenRebalance]) -> Iterator[list[int]]:
+    """Parts of a run after which all who were there before are gone, as many with the same client ids came, and all
+    of those are there."""
+    start = 0
+    while start < len(run):
+        first = known[run[start]]
+        before = {one.member_id for one in first.members.values()} - {one.member_id for one in first.came}
+        before |= {one.member_id for one in first.went}
+        came, went = dict[str, str](), dict[str, str]()
+        for end in range(start, len(run)):
+            one = known[run[end]]
+            went |= {each.member_id: each.client for each in one.went}
+            came |= {each.member_id: each.client for each in one.came}
+            if not went.keys() <= before:
+                start += 1
+                break
+            alike = sorted(came.values()) == sorted(went.values()) and came.keys() == one.members.keys()
+            if (
+                went.keys() == before
+                and alike
+                and len(before) >= LEAST_REPLACED
+                and end - start + 1 >= LEAST_REBALANCES
+            ):
+                while end + 1 < len(run) and not known[run[end + 1]].movers:
+                    end += 1
+                yield list(run[start : end + 1])
+                start = end + 1
+                break
+        else:
+            start += 1
+
+
+def _avoidable(run: Sequence[int], known: Sequence[SeenRebalance]) -> int:
+    """Rebalances of a rolling restart that only members asked for who were back within their session time-out. Who went
+    first is taken for who came first: nothing but the order tells them apart."""
+    gone = [(place, member.session_ms or 0) for place in run for member in known[place].went]
+    back = [place for place in run for _ in known[place].came]
+    needed = set[int]()
+    for (went, session_ms), came in zip(gone, back, strict=True):
+        if not 0 <= known[came].at_ms - known[went].at_ms < session_ms:
+            needed |= {went, came}
+    avoided = 0
+    for place in run:
+        mover = place
+        while not known[mover].movers:  # it hands out what the one before made members give up
+            mover -= 1
+        avoided += mover not in needed
+    return avoided
