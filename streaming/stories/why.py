@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from rebalance_monitor.streaming.core.model.results import Certainty
 from .known import Published
 from .rebalances import Explained, SeenRebalance, seen, weakest
-from .why_patterns import PATTERNS
+from .why_patterns import PATTERNS, contested_instances
 
 MOST_REBALANCES, MOST_MEMBERS = 2_000, 30_000
 """So many generations at most are looked at, and so many members of them all together: the newest."""
@@ -109,7 +109,7 @@ def ranking(documents: Iterable[Published], since_ms: int | None = None, *, all_
     records = seen(documents)
     known = [one for one in records if not one.again]
     counted = {place for place, one in enumerate(known) if since_ms is None or one.at_ms >= since_ms}
-    explained = _explained(known)
+    explained = _explained(records)
     lines: dict[tuple[str, tuple[str, ...]], list[tuple[SeenRebalance, Explained | None]]] = {}
     unknown = 0
     for place in sorted(counted):
@@ -134,8 +134,13 @@ def ranking(documents: Iterable[Published], since_ms: int | None = None, *, all_
     )
 
 
-def _explained(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
-    found: dict[int, Explained] = {}
+def _explained(records: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """What patterns say of rebalances, by their place among those. Only processes with one instance id also show in
+    records that repeat a generation."""
+    places = [at for at, one in enumerate(records) if not one.again]
+    contested = contested_instances(records)
+    found = {place: contested[at] for place, at in enumerate(places) if at in contested}
+    known = [records[at] for at in places]
     for pattern in PATTERNS:
         found = {**pattern(known), **found}
     return found

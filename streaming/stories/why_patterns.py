@@ -24,21 +24,28 @@ WhyPattern = Callable[[Sequence[SeenRebalance]], Mapping[int, Explained]]
 
 
 def contested_instances(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
-    """An instance id whose member alternates between two hosts."""
+    """An instance id whose member alternates between two hosts, in all records, those that repeat a generation too."""
     turns: dict[str, list[static_members.StaticProcess]] = {}
-    contested: dict[str, tuple[str, str]] = {}
+    hosts: dict[str, str] = {}
+    spans: dict[str, list[tuple[int, int]]] = {}
     for one in known:
         for member in one.members.values():
-            own = turns.setdefault(member.name, []) if member.static else []
-            if member.static and (not own or own[-1].member_id != member.member_id):
+            if not member.static:
+                continue
+            own = turns.setdefault(member.name, [])
+            if not own or own[-1].member_id != member.member_id:
                 own.append(static_members.StaticProcess(member.member_id, member.host, one.at_ms, member.client))
-                if static_members.alternates(tuple(own[-static_members.TURNS :])):
-                    contested[member.name] = own[-2].host, own[-1].host
+                last = own[-static_members.TURNS :]
+                if static_members.alternates(tuple(last)):
+                    hosts[member.name] = " and ".join(sorted({each.host for each in last}))
+                    until_ms = last[-1].at_ms + static_members.WINDOW_MS
+                    spans.setdefault(member.name, []).append((last[0].at_ms, until_ms))
     found = {}
     for place, one in enumerate(known):
-        if one.movers and one.movers <= contested.keys() and one.only_moves:
-            names = tuple(sorted(one.movers))
-            where = "; ".join(f"{name} alternates between {' and '.join(sorted(contested[name]))}" for name in names)
+        then = {name for name in one.movers if any(low <= one.at_ms <= high for low, high in spans.get(name, ()))}
+        if one.movers and then == one.movers and one.only_moves:
+            names = tuple(sorted(then))
+            where = "; ".join(f"{name} alternates between {hosts[name]}" for name in names)
             text = f"an instance id is used twice: {where}, and the processes fence each other in turn"
             found[place] = Explained(code="instance_id_used_twice", names=names, text=text)
     return found
@@ -206,7 +213,6 @@ def hand_overs(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
 
 
 PATTERNS: tuple[WhyPattern, ...] = (
-    contested_instances, after_a_time_out, rolling_restarts, within_the_delay, comes_and_goes, topics_that_changed,
-    hand_overs,
+    after_a_time_out, rolling_restarts, within_the_delay, comes_and_goes, topics_that_changed, hand_overs,
 )  # fmt: skip
-"""The first that explains a rebalance has it."""
+"""Those that look at rebalances alone. The first that explains one has it; `contested_instances` comes before all."""

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from rebalance_monitor.streaming.cli import main
-from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, DONE, FOUND, NOT_YET
+from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE, FOUND, NOT_YET
 from rebalance_monitor.streaming.cli.monitor_api import TOKEN, URL
 from tests.web import filled
 from tests.web.conftest import Filled, served
@@ -84,6 +84,16 @@ def test_a_rebalance_of_the_page_is_explained(url: str, capsys: pytest.CaptureFi
     assert "It is held back until 2026-11-20 12:29:02 UTC" in capsys.readouterr().out
     since = told(capsys, "explain", "--group", "zombies", "--at", "2026-11-20T12:29:00Z", "--since", "30s")
     assert [one["generation"] for one in since] == [8, 9]
+
+
+def test_the_rebalances_of_the_page_are_ranked(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ("why", "--group", "zombies", "--at", "2026-11-20T12:29:20Z", "--since", "30s")
+    (stored,) = told(capsys, *asked)
+    (captured,) = told(capsys, *asked, "--capture", str(filled.VECTORS / "captures" / "zombie"))
+    assert stored == captured | {"cluster": "alpha"}
+    assert stored["rebalances"] == 4
+    assert main(["why", "--at-once"]) == CANNOT_TELL
+    assert "no groups that rebalanced at once share a host" in capsys.readouterr().out
 
 
 def test_the_page_is_waited_for(url: str, full: Filled, capsys: pytest.CaptureFixture[str]) -> None:

@@ -23,6 +23,7 @@ from tests.streaming.core.comings_and_goings import (
     MINUTE_MS,
     SECOND_MS,
     Pods,
+    Process,
     crash_loop,
     of_a_pool,
     rolled,
@@ -92,6 +93,22 @@ def test_a_slow_restart_is_not_avoided_by_static_membership() -> None:
         pods.come(one, after_ms=8 * SECOND_MS if number < 15 else 12 * SECOND_MS)
     (reason,) = [one for one in ranked(lambda: judged(pods.story))["reasons"] if one["code"] == "rolling_restart"]
     assert (reason["count"], "would have avoided 30 of 40" in reason["text"]) == (40, True)
+
+
+def test_an_instance_id_that_is_used_twice_shows_in_records_without_a_rebalance() -> None:
+    pods = twenty(static=True)
+    first = pods.pod(3, static=True)
+    second = Process("pod-3", "/10.0.9.9", first.instance)
+    for gone, come in ((first, second), (second, first)) * 2:
+        pods.there = {name: come if one == gone else one for name, one in pods.there.items()}
+        pods.replaced(come, after_ms=MINUTE_MS, again=True)
+    pods.go_of(first, after_ms=MINUTE_MS)
+    pods.come(first, after_ms=60 * MINUTE_MS)
+    found = ranked(lambda: judged(pods.story))
+    assert (found["rebalances"], found["repeats"]) == (3, 4)
+    # What the process does an hour later is another thing.
+    (reason,) = [one for one in found["reasons"] if one["code"] == "instance_id_used_twice"]
+    assert (reason["names"], reason["count"]) == (["i3"], 1)
 
 
 def test_many_members_of_one_pattern_are_one_line() -> None:
