@@ -161,7 +161,7 @@ def parser() -> argparse.ArgumentParser:
         action.add_argument("--config", metavar="FILE")
         action.set_defaults(handle=_gaps)
 
-    add_group_commands(commands, status=_status, explain=_explain, why=_why, wait=_wait, whatif=_whatif)
+    add_group_commands(commands, status=_status, explain=_explain, why=_why, wait=_wait, whatif=_whatif, cost=_cost)
 
     rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
     rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
@@ -359,6 +359,12 @@ def _wait(arguments: argparse.Namespace) -> int:
     from .wait import wait
 
     return wait(arguments)
+
+
+def _cost(arguments: argparse.Namespace) -> int:
+    from .cost import cost
+
+    return cost(arguments)
 
 
 def _completion(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Arguments of the commands that answer about groups: `status`, `explain`, `why`, `wait`, `whatif`."""
+"""Arguments of the commands that answer about groups: `status`, `explain`, `why`, `wait`, `whatif`, `cost`."""
 
 import argparse
 from typing import Any
@@ -28,6 +28,14 @@ _WHY = """examples:
   rebalance-monitor why --at-once --since 1h            what groups share that rebalanced within seconds
   rebalance-monitor why --group zombies --capture tests/vectors/captures/zombie
 """
+_COST = """examples:
+  rebalance-monitor cost                                     the last 30 days, by cause
+  rebalance-monitor cost --since 90d --by month,team         whose groups cost what in each month
+  rebalance-monitor cost --group orders --by rebalance       each rebalance of a group
+  rebalance-monitor cost --capture tests/vectors/captures/zombie --by cause
+
+Sums are over whole days, in UTC. docs/cost.md says what each figure is, and what is not known.
+"""
 _WAIT = """examples:
   rebalance-monitor wait --group orders --stable 30s --timeout 10m     after a deployment
   rebalance-monitor wait --group orders --caught-up                    and until it has nothing left to read
@@ -50,8 +58,8 @@ Exit codes: 0 predicted; 3 cannot tell, with a sentence that says why.
 """
 
 
-def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait: Any, whatif: Any) -> None:
-    """The five commands with what runs each; `commands` is what argparse calls sub-parsers."""
+def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait: Any, whatif: Any, cost: Any) -> None:
+    """The six commands with what runs each; `commands` is what argparse calls sub-parsers."""
     command = _command(commands, "status", "how groups stand: harmed ones first, or one in six lines", _STATUS)
     _source(command)
     _which(command, "all groups, in a table (the default)")
@@ -75,6 +83,19 @@ def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait:
     command.add_argument("--at-once", action="store_true", help="rebalances of many groups within seconds as one event")
     _output(command)
     command.set_defaults(handle=why)
+
+    command = _command(commands, "cost", "what rebalances cost: moved, unassigned, stopped, held up", _COST)
+    _source(command)
+    command.add_argument("--group", metavar="ID", help="of this group only")
+    command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
+    command.add_argument("--since", default="30d", metavar="TIME", help="from so long ago on (default: 30d)")
+    command.add_argument("--at", metavar="TIME", help="until then, such as 2026-01-10T20:00:00Z (default: now)")
+    command.add_argument(
+        "--by", default="cause", metavar="WORDS", help="split by cluster, group, team, cause, month, day or rebalance, "
+        "or by several, separated by commas (default: cause)",
+    )  # fmt: skip
+    _output(command)
+    command.set_defaults(handle=cost)
 
     command = _command(commands, "wait", "wait, in a pipeline, until a group has come to rest", _WAIT)
     _source(command)

@@ -42,14 +42,17 @@ class Question:
         raise InputError(f"no group {name} is known{where}; `rebalance-monitor status` lists those that are")
 
 
+def source_of(arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> GroupSource:
+    """Where a command's answers come from. A capture is read here."""
+    at_ms = None if arguments.at is None else moment_ms(arguments.at, "--at")
+    if arguments.capture is not None:
+        return capture_of(arguments.capture, at_ms)
+    return MonitorGroups(api_from(arguments.url, environment), at_ms)
+
+
 def question_of(arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> Question:
     """The question of a command's arguments. A capture is read here."""
-    at_ms = None if arguments.at is None else moment_ms(arguments.at, "--at")
-    source: GroupSource
-    if arguments.capture is not None:
-        source = capture_of(arguments.capture, at_ms)
-    else:
-        source = MonitorGroups(api_from(arguments.url, environment), at_ms)
+    source = source_of(arguments, environment)
     since = getattr(arguments, "since", None)
     since_ms = None if since is None else source.at_ms - duration_ms(since, "--since")
     return Question(source, tuple(arguments.group or ()), arguments.cluster, since_ms)

@@ -6,13 +6,14 @@ earlier moment they are made of the generations and incidents until then, as the
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from rebalance_monitor.streaming.core.costs import CostQuestion, answer, doubled_of, entry_of
 from rebalance_monitor.streaming.core.model.published import as_object
-from rebalance_monitor.streaming.core.model.results import JobState, Result, Standing
+from rebalance_monitor.streaming.core.model.results import JobState, Part, Result, Standing
 from rebalance_monitor.streaming.core.replay import Replayed, replay
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
@@ -96,6 +97,10 @@ class GroupSource(Protocol):
 
     def at_once(self, since_ms: int) -> Object:
         """Rebalances of many groups at once since then: the API's `at_once`."""
+        ...
+
+    def costs(self, question: CostQuestion) -> Object:
+        """What rebalances cost, as the API answers."""
         ...
 
 
@@ -211,6 +216,9 @@ class MonitorGroups:
     def at_once(self, since_ms: int) -> Object:
         return self._api.get("at_once", {"since_ms": since_ms, "until_ms": self._at_ms})
 
+    def costs(self, question: CostQuestion) -> Object:
+        return self._api.get("costs", {**asdict(question), "by": ",".join(question.by)})
+
 
 class CapturedGroups:
     """The groups of a capture, judged when it was read; at its end, or at a moment before."""
@@ -228,6 +236,9 @@ class CapturedGroups:
                 self._violations.setdefault(key, []).append(one)
         self._status = {(one.cluster, one.group): one.state for one in results if isinstance(one, Standing)}
         last = {(one.cluster, one.group, one.job): one for one in results if isinstance(one, JobState)}
+        self._parts = {
+            (one.incident_id, one.opened_at_ms, one.subjects): one for one in results if isinstance(one, Part)
+        }
         self._jobs = [one for one in last.values() if not one.gone]
 
     @property
@@ -282,6 +293,24 @@ class CapturedGroups:
             documents = [one for several in own for one in _between(several, from_ms, until_ms)]
             events += found_at_once(documents, from_ms, until_ms, self._standing(from_ms, until_ms))
         return at_once_object(since_ms, events)
+
+    def costs(self, question: CostQuestion) -> Object:
+        generations = (
+            entry_of(one, *key)
+            for key in self.names()
+            for one in self.generations(key)
+            if question.asks_for(*key, one["at_ms"])
+        )
+        incidents = {
+            one["incident_id"]: one
+            for key, own in self._violations.items()
+            for one in own
+            if question.asks_for(*key, one["opened_at_ms"])
+        }
+        found = (
+            doubled_of(incidents[one.incident_id], one) for one in self._parts.values() if one.incident_id in incidents
+        )
+        return answer([*generations, *filter(None, found)], question, lambda *_: "")
 
     def _standing(self, from_ms: int, until_ms: int) -> list[GroupStanding]:
         """The groups that had members then. Of one that is empty at the end, and not seen since, that is not known."""

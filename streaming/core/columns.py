@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, timedelta
 from enum import Enum
 from typing import Any
 
@@ -17,6 +18,14 @@ LONGEST_ID = 800
 def day_of(at_ms: int) -> int:
     """Days since 1970, UTC."""
     return at_ms // DAY_MS
+
+
+def date_of(day: int) -> str:
+    """The date of a day that is counted from 1970 on; `day` and its number where it is none of any calendar."""
+    try:
+        return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
+    except OverflowError:
+        return f"day {day}"
 
 
 class By(Enum):

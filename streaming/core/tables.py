@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.core.model.results import (
     UndecodableRecord,
 )
 from .columns import DATABASE, LONGEST, LONGEST_ID, WRITER, Column, PublishedTable, day_of
+from .costs import FIGURES
 
 CLUSTER = Column("cluster", "text", says="The cluster's name in the configuration.")
 GROUP = Column("group", "text", says="The group's id; of a longer one its beginning and a hash.", longest=LONGEST)
@@ -116,8 +117,35 @@ CUTS = PublishedTable(
         Column("dropped_at", "timestamptz?", DATABASE, "When its summaries were written and the rest was gone."),
     ),
 )  # fmt: skip
+COST_COLUMNS = tuple(
+    column
+    for figure in FIGURES
+    for column in (
+        Column(
+            figure.name, "int8?", DATABASE, f"{figure.title.capitalize()} ([what it is](cost.md)).", unit=figure.unit
+        ),
+        Column(f"{figure.name}_of", "int8?", DATABASE, f"Of how many rebalances all of `{figure.name}` is known."),
+    )
+)
+COSTS = PublishedTable(
+    "costs", "What each rebalance cost, and of days that were cut their sums by cause (a view).", None, 6,
+    (
+        Column("cluster", "text", DATABASE, CLUSTER.says),
+        Column("group", "text", DATABASE, GROUP.says),
+        Column("day", "int4", DATABASE, "Day of the record, as days since 1970 in UTC."),
+        Column("at_ms", "int8?", DATABASE, "Timestamp of the record; null: a sum of a day that was cut."),
+        Column("generation", "int4?", DATABASE, "Its number; null: a sum of a day that was cut."),
+        Column("cause", "text", DATABASE, "Kind of the first cause; none: the records name none."),
+        Column("rebalances", "int8", DATABASE, "How many: 1, or those of the sum."),
+        *COST_COLUMNS,
+    ),
+)  # fmt: skip
 DAILY_SUMMARIES = PublishedTable(
-    "daily_summaries", "What is left of a day that was cut, and of incidents that are over: counts by group.", None, 5,
+    "daily_summaries",
+    "What is left of a day that was cut, and of incidents that are over: counts by group; what rebalances cost, by"
+    " cause, and what was doubled, by rule.",
+    None,
+    5,
     (
         Column("cluster", "text", DATABASE, CLUSTER.says),
         Column("group", "text", DATABASE, GROUP.says),
@@ -129,6 +157,7 @@ DAILY_SUMMARIES = PublishedTable(
         ),
         Column("name", "text", DATABASE, "Which grade, cause, kind of interruption or rule."),
         Column("count", "int8", DATABASE, "How many."),
+        *COST_COLUMNS,
     ),
 )  # fmt: skip
 INCIDENTS = PublishedTable(
@@ -323,5 +352,5 @@ MAINTENANCE = PublishedTable(
 TABLES = (
     GENERATIONS, MEMBERS, ASSIGNMENTS, BURSTS, INCIDENTS, INCIDENT_PARTS, OUTBOX, OUTBOX_SENT, CONNECTORS_AND_TASKS,
     GROUPS, GROUP_PROGRESS, OTHER_GROUPS, POSITIONS, GAPS, UNDECODABLE, UNDECODABLE_COUNTS, MAINTENANCE, CUTS,
-    DAILY_SUMMARIES,
+    DAILY_SUMMARIES, COSTS,
 )  # fmt: skip

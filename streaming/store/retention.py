@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.streaming.core.columns import DAY_MS, day_of
+from rebalance_monitor.streaming.core.costs import DOUBLED
+from rebalance_monitor.streaming.core.tables import COST_COLUMNS
 from .database import Connection, Database
 from .days import BY_DAY, LOCK, partition, there
 
@@ -79,21 +81,40 @@ _MOVE = (
     "subscription_hash, assignment_hash]) from rebalance_monitor.members where day = {day})",
 )
 _NOTE = "insert into rebalance_monitor.cuts (day, reason) values (%s, %s) on conflict (day) do nothing"
-_ADD = """
-insert into rebalance_monitor.daily_summaries as old (cluster, "group", day, kind, name, count)
+_COSTS = tuple(column.name for column in COST_COLUMNS)
+_SUMS = ", ".join(f"sum((cost).{one})" for one in _COSTS)
+
+
+def _adding(select: str, *costs: str) -> str:
+    """Adds counts, and what they cost in these columns; one that is null, as an older release leaves it, to nothing."""
+    columns = "".join(f", {one}" for one in costs)
+    sums = "".join(f", {one} = coalesce(old.{one} + excluded.{one}, old.{one}, excluded.{one})" for one in costs)
+    return f"""
+insert into rebalance_monitor.daily_summaries as old (cluster, "group", day, kind, name, count{columns})
 {select}
-on conflict (cluster, "group", day, kind, name) do update set count = old.count + excluded.count
+on conflict (cluster, "group", day, kind, name) do update set count = old.count + excluded.count{sums}
 """
+
+
 _SUMMARIES = (
-    "select cluster, \"group\", {day}, 'grade', grade, count(*) from {generations} group by 1, 2, 5",
-    "select cluster, \"group\", {day}, 'cause', coalesce(document -> 'cause' -> 0 ->> 'kind', 'none'), count(*)"
-    " from {generations} group by 1, 2, 5",
-    "select cluster, \"group\", {day}, 'moved', 'assignments', sum(jsonb_array_length(change.value -> 'gained'))"
-    " from {generations}, jsonb_each(document -> 'diff') change where jsonb_typeof(document -> 'diff') = 'object'"
-    " and jsonb_typeof(change.value -> 'gained') = 'array' group by 1, 2",
-    "select cluster, \"group\", {day}, 'idle_s', one ->> 'kind', sum((one ->> 'total_ms')::int8) / 1000"
-    " from {generations}, jsonb_array_elements(document -> 'downtime') one"
-    " where jsonb_typeof(document -> 'downtime') = 'array' group by 1, 2, 5",
+    _adding("select cluster, \"group\", {day}, 'grade', grade, count(*) from {generations} group by 1, 2, 5"),
+    _adding(
+        f"""select cluster, "group", {{day}}, 'cause', (cost).cause, count(*), {_SUMS}
+from (
+    select cluster, "group", coalesce(cost, rebalance_monitor.cost_of(document)) as cost from {{generations}} offset 0
+) as each group by 1, 2, 5""",
+        *_COSTS,
+    ),
+    _adding(
+        "select cluster, \"group\", {day}, 'moved', 'assignments', sum(jsonb_array_length(change.value -> 'gained'))"
+        " from {generations}, jsonb_each(document -> 'diff') change where jsonb_typeof(document -> 'diff') = 'object'"
+        " and jsonb_typeof(change.value -> 'gained') = 'array' group by 1, 2"
+    ),
+    _adding(
+        "select cluster, \"group\", {day}, 'idle_s', one ->> 'kind', sum((one ->> 'total_ms')::int8) / 1000"
+        " from {generations}, jsonb_array_elements(document -> 'downtime') one"
+        " where jsonb_typeof(document -> 'downtime') = 'array' group by 1, 2, 5"
+    ),
 )
 # Of what was kept longer than its day: no longer the last one, and nothing open began with it.
 _OUTDATED = f"""
@@ -123,19 +144,21 @@ with gone as (
             and not exists (select from rebalance_monitor.outbox o where o.incident_id = i.incident_id and not done)
             and not exists (select from rebalance_monitor.incidents f where f.led_by = i.incident_id and f.firing)
         limit {AT_ONCE})
-    returning incident_id, cluster, "group", rule, opened_at_ms
+    returning incident_id, cluster, "group", code, rule, opened_at_ms
 ), parts as (
     delete from rebalance_monitor.incident_parts where incident_id in (select incident_id from gone)
+    returning incident_id, case when certainty in ('certain', 'likely') then resolved_at_ms - opened_at_ms end as ms
+), doubled as (
+    select incident_id, sum(ms) as ms from parts join gone using (incident_id) where code = '{DOUBLED}' group by 1
 ), told as (
     delete from rebalance_monitor.outbox where incident_id in (select incident_id from gone)
-), counted as (
-    {
-    _ADD.format(
-        select='''select cluster, "group", (opened_at_ms / 86400000)::int, 'rule', rule, count(*)
-    from gone group by 1, 2, 3, 5'''
+), counted as ({
+    _adding(
+        '''select cluster, "group", (opened_at_ms / 86400000)::int, 'rule', rule, count(*), sum(ms)
+    from gone left join doubled using (incident_id) group by 1, 2, 3, 5''',
+        "doubled_ms",
     )
-}
-) select count(*) from gone
+}) select count(*) from gone
 """
 _NOTIFICATIONS = f"""
 delete from rebalance_monitor.outbox where key in (
@@ -285,7 +308,7 @@ def _finish(connection: Connection, day: int) -> None:
 
 def _summarise(connection: Connection, day: int, generations: str) -> None:
     for statement in _SUMMARIES:
-        connection.execute(_ADD.format(select=statement.format(generations=generations, day=day)).encode())
+        connection.execute(statement.format(generations=generations, day=day).encode())
 
 
 def _names(day: int) -> dict[str, str]:

@@ -6,18 +6,20 @@ A group outside the scope is answered like one that does not exist.
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
 from typing import Any
 
+from rebalance_monitor.streaming.core.columns import date_of
+from rebalance_monitor.streaming.core.costs import CostQuestion, answer, by_of
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from . import fleet
 from .attention import Attention, LastsMs, by_the_catalogue, incident_object, storms
+from .contract import MOST_LINES
 from .expected import ExpectsOf, expects_nothing
 from .lanes_read import history_object, read_history
 from .openapi import document
-from .parameters import cursor, place
+from .parameters import BadRequest, cursor, place
 from .reader import Reader, Unavailable
 from .rows import GapRow, GroupName, IncidentRow, ListPage, SummaryRow
 from .scope import EVERYTHING, Scope, TeamOf, visible
@@ -25,6 +27,8 @@ from .upstream import StreamingJob
 from .why import USUAL_AT_ONCE_MS, USUAL_WHY_MS, at_once_object, why_object
 from .window import bounded
 
+MOST_READ = 200_000
+"""Sums that are put together for one answer about costs: a team's are those of its groups."""
 GAPS_OF_A_GROUP = 20
 """So many stand on a group's page; the API lists all."""
 
@@ -149,6 +153,19 @@ def summaries(source: PageSource, scope: Scope, values: Values) -> Object:
     return _listed(source.reader.summaries(where, source.only(scope), values["limit"], after), _summary)
 
 
+def costs(source: PageSource, scope: Scope, values: Values) -> Object:
+    try:
+        by = by_of(values["by"])
+    except ValueError as why:
+        raise BadRequest(str(why)) from None
+    question = CostQuestion(**{**values, "by": by})
+    entries = source.reader.costs(question, source.only(scope), MOST_READ + 1)
+    told = answer(entries, question, source.team_of, source.reader.being_cut())
+    if len(entries) > MOST_READ or len(told["lines"]) > MOST_LINES:
+        raise BadRequest(f"by={','.join(by)} gives more than {MOST_LINES} lines; ask for fewer days, or by fewer words")
+    return told
+
+
 def generation(source: PageSource, scope: Scope, values: Values) -> Object:
     row = source.reader.generation(values["cluster"], values["topic"], values["partition"], values["offset"])
     if row is None or not scope.sees(row.cluster, source.team_of(row.cluster, row.group)):
@@ -231,6 +248,7 @@ ANSWERS: dict[str, Callable[[PageSource, Scope, Values], Object]] = {
     "summaries": summaries,
     "why": why,
     "at_once": at_once,
+    "costs": costs,
     "health": health,
     "openapi": openapi,
 }
@@ -249,11 +267,6 @@ def _summary(row: SummaryRow) -> Object:
         "name": row.name,
         "count": row.counted,
     }
-
-
-def date_of(day: int) -> str:
-    """The date of a day that is counted from 1970 on."""
-    return (date(1970, 1, 1) + timedelta(days=day)).isoformat()
 
 
 def _gap(row: GapRow) -> Object:

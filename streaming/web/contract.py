@@ -7,10 +7,13 @@ for every proxy on the way.
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from rebalance_monitor.streaming.core.costs import BY
 from rebalance_monitor.streaming.core.model.results import AGREEMENTS, Grade
 
 PREFIX = "/api/v1"
 MOST = 500
+MOST_LINES = 5_000
+"""Of one answer about costs."""
 USUAL = 100
 
 Schema = dict[str, Any]
@@ -235,6 +238,22 @@ ROUTES: tuple[Route, ...] = (
             CLUSTER,
             Parameter(name="since_ms", description="From this moment on; else one hour before.", schema=_MOMENT),
             Parameter(name="until_ms", description="Until this moment; else now.", schema=_MOMENT),
+        ),
+    ),
+    Route(
+        name="costs",
+        summary="What rebalances cost, in sums over whole days (UTC), as far back as summaries are kept.",
+        answer="costs",
+        parameters=(
+            CLUSTER,
+            GROUP,
+            Parameter(
+                name="by",
+                description=f"What the sums are split by, separated by commas: {', '.join(BY)}.",
+                schema={"type": "string", "default": "cause"},
+            ),
+            Parameter(name="since_ms", description="Only of the day of this moment and later.", schema=_MOMENT),
+            Parameter(name="until_ms", description="Only of the day of this moment and before.", schema=_MOMENT),
         ),
     ),
     Route(

@@ -12,7 +12,9 @@ from typing import Any, LiteralString, Protocol
 import psycopg
 
 from rebalance_monitor.streaming.core.columns import DAY_MS
+from rebalance_monitor.streaming.core.costs import CostEntry, CostQuestion, sums_of
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from . import cost_rows
 from .rows import Document, DocumentRow, GapRow, GenerationRow, GroupName, GroupRow, IncidentRow, ListPage, SummaryRow
 
 WAIT_S = 3.0
@@ -314,6 +316,21 @@ class Reader:
             after,
         )
 
+    def costs(self, question: CostQuestion, only: Collection[GroupName] | None, limit: int) -> list[CostEntry]:
+        """What rebalances cost, with the words that are needed; so many sums at most."""
+        since, until = question.days
+        asked = {"cluster": question.cluster, "group": question.group, "since_day": since, "until_day": until}
+        given = {name: value for name, value in asked.items() if value is not None}
+        conditions, values = _conditions(given, only, _DAYS)
+        words = question.needed
+        rows = self._rows(cost_rows.statement(words, conditions), [*values, limit])
+        return [CostEntry(dict(zip(words, row, strict=False)), sums_of(row[len(words) :])) for row in rows]
+
+    def being_cut(self) -> list[int]:
+        """Days that have left the tables and of which the sums are not written yet."""
+        rows = self._rows("select day from rebalance_monitor.cuts where dropped_at is null order by day")
+        return [day for (day,) in rows]
+
     def windows(self) -> list[Maintenance]:
         """Maintenance windows given on the command line, running or planned."""
         return self._windows("where ended_at is null and until_ms > extract(epoch from now()) * 1000")
@@ -353,7 +370,7 @@ class Reader:
         more = list(rows[limit - 1][width:]) if len(rows) > limit else None
         return ListPage([item(*row[:width]) for row in rows[:limit]], more)
 
-    def _rows(self, statement: LiteralString, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _rows(self, statement: LiteralString | bytes, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with self._connection() as connection:
             return connection.execute(statement, values).fetchall()
 
@@ -391,6 +408,7 @@ _LASTING: dict[str, LiteralString] = {
     "since_ms": "(resolved_at_ms is null or firing or resolved_at_ms >= %s)", "until_ms": "opened_at_ms <= %s",
 }  # fmt: skip
 """What a moment means for a list of moments, and for one of what lasts."""
+_DAYS: dict[str, LiteralString] = {"since_day": "day >= %s", "until_day": "day <= %s"}
 
 
 def _conditions(

@@ -7,9 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from rebalance_monitor.streaming.core.columns import DAY_MS, day_of
+from rebalance_monitor.streaming.core.columns import DAY_MS, date_of, day_of
 from rebalance_monitor.streaming.store.retention import Kept, Retention
-from rebalance_monitor.streaming.web.api import date_of
 from tests.streaming import builders
 from tests.waiting import PATIENCE_S
 from tests.web.conftest import database, dsn_of, served

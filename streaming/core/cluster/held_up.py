@@ -57,7 +57,14 @@ class OpenRebalance:
         """By how much the lag grew, as far as it was looked at."""
         return None if self.before is None or self.most is None else max(self.most - self.before, 0)
 
-    def held_up(self, why: str | None = None, *, final: bool = False, caught_up_ms: int | None = None) -> HeldUp:
+    def held_up(
+        self,
+        why: str | None = None,
+        *,
+        final: bool = False,
+        caught_up_ms: int | None = None,
+        followed: int | None = None,
+    ) -> HeldUp:
         """As it is published."""
         return HeldUp(
             generation=self.generation,
@@ -68,6 +75,7 @@ class OpenRebalance:
             caught_up_ms=caught_up_ms,
             final=final,
             why=why,
+            followed=followed,
         )
 
     def unknown(self, why: str) -> HeldUp:
@@ -84,7 +92,8 @@ def followed(known: OpenRebalance, new: OpenRebalance) -> tuple[OpenRebalance, H
             known, source=new.source, generation=new.generation, at_ms=new.at_ms, since_ms=since_ms, rebalances=both
         ), None
     goes_on = replace(new, before=known.before, partitions=known.partitions)
-    return goes_on, known.held_up(FOLLOWED.format(new.generation), final=True)
+    why = FOLLOWED.format(new.generation)
+    return goes_on, known.held_up(why, final=True, followed=new.generation)
 
 
 def looked_at(known: OpenRebalance, totals: Sequence[Total]) -> OpenRebalance | HeldUp:

@@ -73,6 +73,14 @@ class HeldUp:
     caught_up_ms: Annotated[int | None, Says("When a sample first showed no more lag than before.")]
     final: bool
     why: Annotated[str | None, Says("What is not known and why; null: nothing.")] = None
+    followed: Annotated[
+        int | None,
+        Says(
+            "The generation that came before the group had caught up, and is held against the same lag before: what"
+            " this one left unread is in the records of that one, too. Absent where none came.",
+            optional=True,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ INTERNAL = {
     "migrations", "writer", "leases", "states", "kept_states", "waiting_rows", "known_ends", "topic_samples",
     "stored_generations", "stored_contents",
 }  # fmt: skip
-VIEWS = {"bursts", "generations", "members"}
+VIEWS = {"bursts", "costs", "generations", "members"}
 """Of their columns the database does not know which are never null."""
 
 
