@@ -3,6 +3,7 @@
 from typing import Any
 
 from rebalance_monitor.streaming.core import connect_metrics, metrics
+from rebalance_monitor.streaming.core.costs import FIGURES
 from . import queries, shared, tables
 from .frames import assembled, frame, several_clusters
 from .panels import Panel, graph, number, rows
@@ -155,6 +156,14 @@ def _groups() -> list[Panel]:
             description="Groups of kinds that are not judged, and groups without series of their own: ignored by "
             "pattern, or more than metrics.max_groups.",
             span=24,
+        ),
+        rows(
+            "What rebalances cost",
+            tables.COSTS_SQL,
+            description="Sums over whole days (UTC) by group and cause. Empty: not known; a sum is of the rebalances "
+            "of which it is known. Without a cause: what ran twice, which findings tell and not rebalances.",
+            units={figure.name: "ms" for figure in FIGURES if figure.name.endswith("_ms")},
+            links={"group": group_address()},
         ),
         rows(
             "Unexplained generations",

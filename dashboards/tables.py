@@ -1,5 +1,7 @@
 """SQL of the tables that show a fleet or one group, within the dashboard's time range."""
 
+from rebalance_monitor.streaming.core.costs import FIGURES
+
 SCHEMA = "rebalance_monitor"
 IN_RANGE = "between $__unixEpochFrom()::bigint * 1000 and $__unixEpochTo()::bigint * 1000"
 FLEET_SQL = "cluster in (${cluster:sqlstring})"
@@ -30,6 +32,16 @@ select to_timestamp(at_ms / 1000.0) as at, cluster, "group", generation, assigno
 from {SCHEMA}.generations
 where grade = 'unexplained' and at_ms {IN_RANGE} and {FLEET_SQL}
 order by at_ms desc
+limit 200
+""".strip()
+
+_COSTS = ", ".join(f"sum({one}) as {one}" for one in ("rebalances", *(figure.name for figure in FIGURES)))
+COSTS_SQL = f"""
+select cluster, "group", cause, {_COSTS}
+from {SCHEMA}.costs
+where day between $__unixEpochFrom()::bigint / 86400 and $__unixEpochTo()::bigint / 86400 and {FLEET_SQL}
+group by 1, 2, 3
+order by sum(stopped_ms) desc nulls last, sum(held_up) desc nulls last, sum(moved) desc nulls last, 1, 2, 3
 limit 200
 """.strip()
 
@@ -146,6 +158,7 @@ limit 1000
 
 TABLES_SQL = {
     "open_incidents": OPEN_INCIDENTS_SQL,
+    "costs": COSTS_SQL,
     "unexplained": UNEXPLAINED_SQL,
     "generations": GENERATIONS_SQL,
     "incident_history": INCIDENT_HISTORY_SQL,

@@ -19,8 +19,10 @@ from lab.cluster import postgres
 from lab.paths import BUILD
 from lab.process import Lab
 from rebalance_monitor.streaming.core.columns import DAY_MS, day_of
+from rebalance_monitor.streaming.core.costs import CostQuestion
 from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 from rebalance_monitor.streaming.store.retention import Kept, Retention, size
+from rebalance_monitor.streaming.web.api import MOST_READ
 from rebalance_monitor.streaming.web.reader import Reader
 
 FOLDER = BUILD / "bench" / "month"
@@ -44,12 +46,13 @@ def line(dsn: str, day: int, group: tuple[str, str]) -> str:
     where = {"cluster": group[0], "group": group[1]}
     fleet, last = median_ms(reader.groups), median_ms(lambda: reader.generations({}, None, 12))
     history = median_ms(lambda: reader.generations(where, None, 30))
+    costs = median_ms(lambda: reader.costs(CostQuestion(by=("team", "cause")), None, MOST_READ))
     with database.session() as connection:
         rows = connection.execute("select count(*) from rebalance_monitor.stored_generations").fetchone()
         mib = size(connection) / 2**20
     reader.close()
     assert rows is not None
-    return f"{day:>4} {rows[0]:>12,} {mib:>10.1f} {fleet:>9.1f} {last:>9.1f} {history:>9.1f}"
+    return f"{day:>4} {rows[0]:>12,} {mib:>10.1f} {fleet:>9.1f} {last:>9.1f} {history:>9.1f} {costs:>9.1f}"
 
 
 def main() -> int:
@@ -66,7 +69,7 @@ def main() -> int:
     )
     postgres.stop_server(FOLDER / "postgres")
     shutil.rmtree(FOLDER, ignore_errors=True)
-    print(" day  generations        MiB  fleet ms   last ms  group ms")
+    print(" day  generations        MiB  fleet ms   last ms  group ms  costs ms")
     with Lab(FOLDER) as lab:
         dsn = postgres.start(lab).dsn
         filling = Filling(dsn, load)

@@ -14,6 +14,22 @@ CUTS = suite(
     ),
 )
 
+_KNOWN_OF = ", ".join(column.name for column in tables.COST_COLUMNS if column.name.endswith("_of"))
+COSTS = suite(
+    tables.COSTS,
+    Contract(
+        "cost_known_of_no_more_than_all",
+        "a figure is known of at most as many rebalances as there are",
+        f'select cluster, "group", day, cause from rebalance_monitor.costs where greatest({_KNOWN_OF}) > rebalances',
+    ),
+    Contract(
+        "cost_as_the_document_says",
+        "what a rebalance cost is what its document says",
+        'select cluster, topic_id, partition, "offset" from rebalance_monitor.stored_generations'
+        " where cost is not null and cost is distinct from rebalance_monitor.cost_of(document)",
+    ),
+)
+
 DAILY_SUMMARIES = suite(
     tables.DAILY_SUMMARIES,
     known_values(

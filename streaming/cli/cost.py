@@ -79,7 +79,7 @@ def amount(figure: CostFigure, line: Object) -> str:
     known, of = line[figure.name], line[f"{figure.name}_of"]
     if known is None:
         return "not known" if line["rebalances"] else ""
-    if figure.at_least and not known and of == line["rebalances"]:
+    if figure.at_least and not known:
         return "none known"
     text = duration(known) if figure.name.endswith("_ms") else f"{known:,}"
     if of == line["rebalances"]:

@@ -193,6 +193,12 @@ CORRUPTIONS: dict[str, list[str]] = {
     "cut_comes_to_its_end": [f"insert into {S}.cuts values (2, 'age', now() - interval '3 hours', null)"],
     "summary_kind_known": [f"insert into {S}.daily_summaries values ('c', 'g', 2, 'odd', 'match', 1)"],
     "summary_counts_all_alike": [f"insert into {S}.daily_summaries values ('c', 'g', 1, 'grade', 'match', 1)"],
+    "cost_known_of_no_more_than_all": [
+        f"insert into {S}.daily_summaries values ('c', 'g', 3, 'cause', 'none', 1),"
+        " ('c', 'g', 3, 'grade', 'match', 1)",
+        f"update {S}.daily_summaries set moved_of = 2 where day = 3 and kind = 'cause'",
+    ],
+    "cost_as_the_document_says": [only("stored_generations", FIRST, "cost.moved = 99")],
     "window_end_is_signed": [
         f"alter table {S}.maintenance disable trigger all",
         only("maintenance", "true", "ended_by = 'somebody'"),

@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.config.loading import load
 ROOT = Path(__file__).parents[3]
 PAGES = (
     "README.md", "docs/running.md", "docs/commands.md", "docs/tutorial.md", "docs/expectations.md", "docs/why.md",
+    "docs/cost.md",
 )  # fmt: skip
 README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = [textwrap.dedent(block).strip() for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, flags=re.M)]

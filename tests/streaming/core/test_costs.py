@@ -1,0 +1,168 @@
+"""What a rebalance costs, by its object; and that sums are the same whatever they are split by."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rebalance_monitor.streaming.core.connect.rules.catalogue_status import RUNNING_TWICE
+from rebalance_monitor.streaming.core.costs import (
+    BY,
+    DOUBLED,
+    FIGURES,
+    HANDED_OVER,
+    HOW_LONG_UNKNOWN,
+    CostEntry,
+    CostQuestion,
+    CostSums,
+    answer,
+    by_of,
+    cost_of,
+    doubled_of,
+    entry_of,
+)
+from rebalance_monitor.streaming.core.model.details import DOWNTIMES, MOVES, DowntimeSum, Move
+from rebalance_monitor.streaming.core.model.published import as_object
+from rebalance_monitor.streaming.core.model.results import Certainty, Change, HeldUp, Sampled, Subject
+from tests.streaming.builders import generation, incident, part
+
+ROOT = Path(__file__).parents[3]
+MOVED = (Move(job=Subject("task", "a-0"), kind="moved_at_once", before="w1", after="w2"),)
+GAINED = {"w1": Change(gained=("a-0", "a-1")), "w2": Change(gained=("b-0",), lost=("a-0",))}
+HELD_UP = HeldUp(
+    generation=7, rebalances=1, since_ms=1, before=40, records=4_000, caught_up_ms=9, final=True
+)  # fmt: skip
+
+
+def lasted(kind: str, ms: int, count: int = 1) -> DowntimeSum:
+    return DowntimeSum(kind=kind, jobs=count, total_ms=ms, longest_ms=ms)
+
+
+def cost(**more: Any) -> dict[str, Any]:
+    return cost_of(as_object(generation(**more))).published()
+
+
+def figure(name: str, **more: Any) -> tuple[int | None, int]:
+    told = cost(**more)
+    return told[name], told[f"{name}_of"]
+
+
+def test_the_words_are_those_of_the_objects() -> None:
+    assert RUNNING_TWICE.code == DOUBLED
+    assert {*HANDED_OVER} < {*MOVES}
+    assert {*HOW_LONG_UNKNOWN} < {*DOWNTIMES}
+
+
+def test_what_is_gained_is_moved() -> None:
+    assert figure("moved", diff=GAINED) == (3, 1)
+    assert figure("moved", diff=GAINED, sampled=Sampled(0, 1_000)) == (3, 0), "more may have moved in between"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"idle_ms": {"scheduled_delay": 7, "revocation": 2}}, (9, 1)),
+        ({}, (0, 1)),
+        ({"sampled": Sampled(0, 1_000)}, (None, 0)),
+        ({"protocol_type": "consumer"}, (None, 0)),
+    ],
+)
+def test_time_in_nobodys_hands_is_told_by_records_of_connect(more: Any, told: Any) -> None:
+    assert figure("unassigned_ms", **more) == told
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"settled": True, "downtime": (lasted("clean", 7), lasted("crash", 2))}, (9, 1)),
+        ({"settled": True, "downtime": (lasted("clean", 7), lasted("no_stop", 0))}, (7, 0)),
+        ({"settled": True, "downtime": (lasted("not_known", 0),)}, (None, 0)),
+        ({"settled": True}, (0, 1)),
+        ({"settled": True, "moves": MOVED}, (None, 0)),
+        ({"settled": False}, (None, 0)),
+        ({"settled": True, "protocol_type": "consumer"}, (None, 0)),
+    ],
+)
+def test_time_stopped_is_0_only_where_statuses_were_told(more: Any, told: Any) -> None:
+    assert figure("stopped_ms", **more) == told
+    amount, whole = told
+    assert figure("doubled_ms", **more) == ((0, 1) if whole else (None, 0)), amount
+
+
+def test_records_that_the_next_rebalance_holds_up_too_are_counted_with_that_one() -> None:
+    assert figure("held_up", held_up=HELD_UP) == (4_000, 1)
+    assert figure("held_up", held_up=replace(HELD_UP, followed=8)) == (None, 0)
+    assert figure("held_up", held_up=replace(HELD_UP, records=None)) == (None, 0)
+    assert figure("held_up") == (None, 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "ms"),
+    [
+        ({}, 8_000),
+        ({"certainty": Certainty.LIKELY}, 8_000),
+        ({"certainty": Certainty.POSSIBLE}, None),
+        ({"resolved_at_ms": None}, None),
+        ({"code": "CONNECT-I1"}, None),
+    ],
+)
+def test_what_ran_twice_is_told_by_findings_that_are_over(more: Any, ms: int | None) -> None:
+    found = incident("resolved", code=DOUBLED)
+    told = doubled_of(as_object(found), part(found, **more))
+    assert (None if told is None else told.sums.published()["doubled_ms"]) == ms
+    assert told is None or (told.sums.rebalances, told.words["cause"], told.words["day"]) == (0, "", "1970-01-01")
+
+
+def test_words_that_are_no_words_are_refused_and_a_group_has_its_cluster() -> None:
+    assert by_of("cause, team") == ("cause", "team")
+    assert by_of("month,rebalance") == ("month", "cluster", "group", "rebalance")
+    assert by_of("") == ()
+    with pytest.raises(ValueError, match="'topic' is nothing to split costs by; take words of cluster, group, team"):
+        by_of("cause,topic")
+
+
+GENERATIONS = st.builds(
+    generation,
+    cluster=st.sampled_from(["c", "d"]),
+    group=st.sampled_from(["g", "h"]),
+    at_ms=st.integers(0, 100 * 86_400_000),
+    generation=st.integers(0, 5),
+    diff=st.sampled_from([{}, GAINED]),
+    protocol_type=st.sampled_from(["connect", "consumer"]),
+    downtime=st.sampled_from([(), (lasted("clean", 7),), (lasted("no_stop", 0),)]),
+    settled=st.booleans(),
+    held_up=st.sampled_from([None, HELD_UP, replace(HELD_UP, followed=8)]),
+)
+
+
+def team_of(cluster: str, group: str) -> str:
+    return "us" if group == "g" else ""
+
+
+@given(st.lists(GENERATIONS, max_size=12), st.lists(st.sampled_from([*BY])), st.data())
+def test_the_total_is_the_same_by_any_words_and_in_any_parts(some: list[Any], by: list[str], data: Any) -> None:
+    entries = [entry_of(as_object(one), one.cluster, one.group) for one in some]
+    whole = answer(entries, CostQuestion(by=()), team_of)["total"]
+    told = answer(data.draw(st.permutations(entries)), CostQuestion(by=by_of(",".join(by))), team_of)
+    assert told["total"] == whole
+    assert whole["rebalances"] == len(some) == sum(line["rebalances"] for line in told["lines"])
+    for one in FIGURES:
+        known = [line[one.name] for line in told["lines"] if line[one.name] is not None]
+        assert whole[one.name] == (sum(known) if known else None)
+        assert all(line[f"{one.name}_of"] <= line["rebalances"] for line in told["lines"])
+
+
+def test_nothing_costs_nothing_that_is_known() -> None:
+    assert CostSums(0) + CostSums(0) == CostSums(0)
+    assert answer([CostEntry({}, CostSums(0))], CostQuestion(by=()), team_of)["total"]["moved"] is None
+
+
+def test_the_page_says_of_each_figure_and_word_what_is_declared() -> None:
+    page = (ROOT / "docs/cost.md").read_text(encoding="utf-8")
+    for one in FIGURES:
+        assert f"| `{one.name}` | {one.unit} | {one.says} | {one.unknown} |\n" in page
+    for word, says in BY.items():
+        assert f"| `{word}` | {says} |\n" in page

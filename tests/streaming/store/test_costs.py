@@ -1,0 +1,205 @@
+"""What rebalances cost, as the database has it: the same figures as of the objects, before and after days are cut."""
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.captures import records_of, settings_of
+from rebalance_monitor.streaming.core.columns import DAY_MS, date_of
+from rebalance_monitor.streaming.core.costs import DOUBLED, by_of, cost_of, entry_of, sums_of
+from rebalance_monitor.streaming.core.model.published import as_object
+from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Certainty, RebalanceCost, Source
+from rebalance_monitor.streaming.core.replay import replay
+from rebalance_monitor.streaming.store import retention
+from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.retention import Retention
+from rebalance_monitor.streaming.web.api import PageSource, costs
+from rebalance_monitor.streaming.web.parameters import BadRequest
+from rebalance_monitor.streaming.web.reader import Reader
+from rebalance_monitor.streaming.web.scope import EVERYTHING
+from tests.streaming.builders import TOPIC, generation, incident, part
+from tests.streaming.core.test_costs import GAINED, GENERATIONS, HELD_UP, lasted, team_of
+from tests.streaming.store.test_retention import KEPT, NOW_MS, TODAY, World
+from tests.web.filled import put
+
+pytestmark = pytest.mark.postgres
+CAPTURES = Path(__file__).parents[2] / "vectors"
+BY = ("", "cause", "team,month", "day", "group,day,cause")
+
+
+@pytest.fixture
+def world(dsn: str) -> Iterator[World]:
+    made = World(dsn)
+    with closing(made.store):
+        yield made
+
+
+def asked(dsn: str, by: str = "", **more: Any) -> dict[str, Any]:
+    """The API's answer."""
+    with closing(Reader([Database(dsn)], DatabaseUnreachable)) as reader:
+        source = PageSource(reader, job=None, team_of=team_of)  # type: ignore[arg-type]  # it is not asked
+        return costs(source, EVERYTHING, {"by": by, **more})
+
+
+def all_of(dsn: str) -> list[dict[str, Any]]:
+    return [asked(dsn, by) for by in BY]
+
+
+def in_database(store: PostgresStore, documents: list[Any]) -> list[Any]:
+    statement = (
+        "select (told.cost).* from unnest(%s::text[]) with ordinality as given (text, number)"
+        " cross join lateral (select rebalance_monitor.cost_of(text::jsonb) as cost) as told order by number"
+    )
+    with store.database.session() as connection:
+        rows = connection.execute(statement.encode(), ([json.dumps(one) for one in documents],)).fetchall()
+    return [(cause, sums_of((1, *figures))) for cause, *figures in rows]
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(st.lists(GENERATIONS, min_size=20, max_size=20))
+def test_the_database_computes_of_a_document_what_the_core_does(store: PostgresStore, some: list[Any]) -> None:
+    documents = [as_object(one) for one in some]
+    assert in_database(store, documents) == [
+        (entry_of(one, "c", "g").words["cause"], cost_of(one)) for one in documents
+    ]
+
+
+@pytest.mark.parametrize("name", ["captures/zombie", "captures/eager-2.8.2"])
+def test_the_command_of_a_capture_says_what_the_api_says_of_the_same_records(
+    dsn: str, store: PostgresStore, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    folder = CAPTURES / name
+    put(store, *replay(records_of(folder), settings_of(folder)).results)
+    for by in ("", "cause", "group,month", "day,rebalance"):
+        assert main(["cost", "--capture", str(folder), "--by", by, "-o", "json"]) == 0
+        told = json.loads(capsys.readouterr().out)
+        del told["kind"]
+        assert {**told, "since": None} == asked(dsn, by)
+        assert told["total"]["rebalances"] > 10
+
+
+def test_what_becomes_known_later_is_in_it(dsn: str, world: World) -> None:
+    world.write(TODAY, diff=GAINED)
+    assert asked(dsn)["total"] == {
+        "rebalances": 1, "moved": 3, "moved_of": 1, "unassigned_ms": 0, "unassigned_ms_of": 1, "stopped_ms": None,
+        "stopped_ms_of": 0, "doubled_ms": None, "doubled_ms_of": 0, "held_up": None, "held_up_of": 0,
+    }  # fmt: skip
+    of = {"cluster": "c", "group": "g", "source": Source(TOPIC, 3, 0)}
+    cause = (Cause(kind="worker_lost"),)
+    world.write(
+        TODAY,
+        Aftermath(generation=0, cause=cause, downtime=(lasted("clean", 7_000),), **of),  # type: ignore[arg-type]
+        RebalanceCost(held_up=HELD_UP, **of),  # type: ignore[arg-type]
+    )
+    (none, lost) = asked(dsn, "cause")["lines"]
+    assert (none["cause"], none["rebalances"], lost["cause"]) == ("none", 1, "worker_lost")
+    assert (lost["moved"], lost["stopped_ms"], lost["stopped_ms_of"], lost["held_up"]) == (3, 7_000, 1, 4_000)
+
+
+WRITTEN = st.fixed_dictionaries(
+    {
+        "group": st.sampled_from(["g", "h"]),
+        "cause": st.sampled_from([(), (Cause(kind="worker_lost"),), (Cause(kind="worker_joined"),)]),
+        "diff": st.sampled_from([{}, GAINED]),
+        "protocol_type": st.sampled_from(["connect", "consumer"]),
+        "downtime": st.sampled_from([(), (lasted("clean", 1_999),), (lasted("no_stop", 0), lasted("crash", 3))]),
+        "settled": st.booleans(),
+        "held_up": st.sampled_from([None, HELD_UP, replace(HELD_UP, followed=8)]),
+    }
+)
+LOG = st.lists(
+    st.tuples(st.integers(TODAY - 36, TODAY), WRITTEN, st.sampled_from([None, *Certainty])), min_size=1, max_size=10
+)
+
+
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(log=LOG, days=st.lists(st.integers(-4, 34), min_size=1, max_size=3))
+def test_a_cut_changes_no_sum(world: World, log: list[Any], days: list[int]) -> None:
+    for table in ("stored_generations", "daily_summaries", "cuts", "incidents", "incident_parts", "outbox"):
+        world.change(f"delete from rebalance_monitor.{table}")
+    for number, (day, more, certainty) in enumerate(log):
+        found: list[Any] = []
+        if certainty is not None:
+            at_ms = day * DAY_MS + number
+            ended = incident(
+                "resolved", f"i{number}-{world.next}", group=more["group"], code=DOUBLED, certainty=certainty,
+                opened_at_ms=at_ms, resolved_at_ms=at_ms + 1_000 + number,
+            )  # fmt: skip
+            found = [ended, part(ended)]
+        world.write(day, *found, **more)
+    world.change("update rebalance_monitor.outbox set done = true")
+    before = all_of(world.dsn)
+    assert before[0]["total"]["rebalances"] == len(log)
+    for later in sorted(days):
+        Retention(world.store.database, KEPT).cut(NOW_MS + later * DAY_MS)
+        assert all_of(world.dsn) == before
+
+
+def test_single_rebalances_of_a_day_that_is_cut_become_one_sum(world: World) -> None:
+    old = TODAY - 31
+    for _ in range(2):
+        world.write(old, diff=GAINED, settled=True)
+    world.write(TODAY, diff=GAINED)
+    assert len(asked(world.dsn, "rebalance")["lines"]) == 3
+    world.cut()
+    first, last = asked(world.dsn, "rebalance")["lines"]
+    assert (first["rebalance"], first["rebalances"], first["moved"], first["stopped_ms_of"]) == ("", 2, 6, 2)
+    assert last["rebalance"] == f"{date_of(TODAY)} 00:00:00 UTC generation 20"
+    assert [asked(world.dsn, since_ms=day * DAY_MS)["total"]["rebalances"] for day in (old, old + 1)] == [3, 1]
+    assert asked(world.dsn, until_ms=old * DAY_MS)["total"]["rebalances"] == 2
+
+
+def test_a_day_that_is_being_cut_is_named(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = TODAY - 31
+    world.write(old)
+    world.write(TODAY)
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(retention, "_finish", killed)
+        with pytest.raises(KeyboardInterrupt):
+            world.cut()
+    told = asked(world.dsn)
+    assert (told["total"]["rebalances"], told["being_cut"]) == (1, [date_of(old)])
+    world.cut()
+    told = asked(world.dsn)
+    assert (told["total"]["rebalances"], told["being_cut"]) == (2, [])
+
+
+def test_what_an_older_release_wrote_is_computed_and_what_it_cut_is_not_known(world: World) -> None:
+    world.write(TODAY, diff=GAINED, settled=True)
+    before = all_of(world.dsn)
+    world.change("update rebalance_monitor.stored_generations set cost = null")
+    assert all_of(world.dsn) == before
+    world.change("insert into rebalance_monitor.daily_summaries values ('c', 'g', 19000, 'cause', 'worker_lost', 4)")
+    (lost,) = [line for line in asked(world.dsn, "cause")["lines"] if line["cause"] == "worker_lost"]
+    assert (lost["rebalances"], lost["moved"], lost["moved_of"]) == (4, None, 0)
+    total = asked(world.dsn)["total"]
+    assert (total["rebalances"], total["moved"], total["moved_of"]) == (5, 3, 1)
+
+
+def test_moments_in_no_calendar_and_too_many_lines(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for at_ms in (-1, 10**15):
+        put(world.store, generation(world.next, group="g", at_ms=at_ms), batch_id=world.next + 1_000)
+        world.next += 1
+    told = asked(world.dsn, "day,rebalance")["lines"]
+    own = [entry_of(as_object(generation(0, group="g", at_ms=at_ms)), "c", "g").words for at_ms in (-1, 10**15)]
+    assert sorted(line["rebalance"] for line in told) == sorted(one["rebalance"] for one in own)
+    assert sorted(line["day"] for line in told) == sorted(one["day"] for one in own)
+    monkeypatch.setattr("rebalance_monitor.streaming.web.api.MOST_LINES", 1)
+    with pytest.raises(BadRequest, match="ask for fewer days"):
+        asked(world.dsn, "rebalance")
+    with pytest.raises(BadRequest, match="nothing to split costs by"):
+        asked(world.dsn, "topic")
+    assert by_of("rebalance") == ("cluster", "group", "rebalance")
