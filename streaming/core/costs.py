@@ -16,7 +16,7 @@ from .columns import date_of, day_of
 from .model.findings import Certainty, Part
 from .model.messages import utc
 
-Object = Mapping[str, Any]
+Object = dict[str, Any]
 TeamNamed = Callable[[str, str], str]
 """(cluster, group) -> team, "" where nobody owns the group."""
 CONNECT = "connect"
@@ -139,9 +139,9 @@ FIGURES = (
         title="held up",
         unit="records",
         says="By how many records the lag of the group grew above the largest one before ([lag](lag.md)).",
-        unknown="Samples of offsets do not tell, or have not told yet; a rebalance that others followed before a sample"
-        " lay between them, or before the group had caught up (the last one is measured against the lag before the"
-        " first, so nothing is counted twice).",
+        unknown="What samples of offsets do not show, or not yet; a rebalance that others followed before a sample lay"
+        " between them, or before the group had caught up (the last one is measured against the lag before the first,"
+        " so nothing is counted twice).",
         of=_held_up,
     ),
 )
