@@ -117,3 +117,15 @@ def test_a_token_opens_what_it_is_for(
         monkeypatch.setenv(TOKEN, "planted-token-of-alpha-x")
         (shown,) = told(capsys, "status")
         assert {one["cluster"] for one in shown["groups"]} == {"alpha"}
+
+
+def test_costs_are_those_of_the_api(url: str, page: httpx.Client, capsys: pytest.CaptureFixture[str]) -> None:
+    (shown,) = told(capsys, "cost", "--since", "3650d", "--by", "cause,group")
+    own = page.get("/api/v1/costs", params={"by": "cause,group", "since_ms": 0}).json()
+    assert {**shown, "since": None} == {"kind": "costs", **own, "since": None}
+    assert {line["cluster"] for line in shown["lines"]} >= {"alpha", "beta"}
+    assert main(["cost", "--since", "3650d", "--group", "zombies", "--by", ""]) == DONE
+    assert "rebalances from " in capsys.readouterr().out
+    assert main(["cost", "--group", "nobody"]) == CANNOT_TELL
+    assert capsys.readouterr().out.startswith("no rebalance is known from ")
+    assert page.get("/api/v1/costs", params={"by": "topic"}).json()["error"].startswith("'topic' is nothing to split")

@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.store.retention import Retention
 from rebalance_monitor.streaming.web.api import PageSource, costs
 from rebalance_monitor.streaming.web.parameters import BadRequest
 from rebalance_monitor.streaming.web.reader import Reader
-from rebalance_monitor.streaming.web.scope import EVERYTHING
+from rebalance_monitor.streaming.web.scope import EVERYTHING, Scope
 from tests.streaming.builders import TOPIC, generation, incident, part
 from tests.streaming.core.test_costs import GAINED, GENERATIONS, HELD_UP, lasted, team_of
 from tests.streaming.store.test_retention import KEPT, NOW_MS, TODAY, World
@@ -43,11 +43,11 @@ def world(dsn: str) -> Iterator[World]:
         yield made
 
 
-def asked(dsn: str, by: str = "", **more: Any) -> dict[str, Any]:
+def asked(dsn: str, by: str = "", scope: Scope = EVERYTHING, **more: Any) -> dict[str, Any]:
     """The API's answer."""
     with closing(Reader([Database(dsn)], DatabaseUnreachable)) as reader:
         source = PageSource(reader, job=None, team_of=team_of)  # type: ignore[arg-type]  # it is not asked
-        return costs(source, EVERYTHING, {"by": by, **more})
+        return costs(source, scope, {"by": by, **more})
 
 
 def all_of(dsn: str) -> list[dict[str, Any]]:
@@ -142,6 +142,15 @@ def test_a_cut_changes_no_sum(world: World, log: list[Any], days: list[int]) -> 
     for later in sorted(days):
         Retention(world.store.database, KEPT).cut(NOW_MS + later * DAY_MS)
         assert all_of(world.dsn) == before
+
+
+def test_a_scope_sees_the_costs_of_its_own_groups_alone(world: World) -> None:
+    for group in "ghh":
+        world.write(TODAY, group=group)
+    assert [(line["team"], line["rebalances"]) for line in asked(world.dsn, "team")["lines"]] == [("", 2), ("us", 1)]
+    told = asked(world.dsn, "team,group", Scope("us", teams=("us",)))
+    assert [(line["team"], line["group"]) for line in told["lines"]] == [("us", "g")]
+    assert told["total"]["rebalances"] == 1
 
 
 def test_single_rebalances_of_a_day_that_is_cut_become_one_sum(world: World) -> None:
