@@ -1,5 +1,6 @@
 """`config check`: would `run` start with this configuration, and what does it amount to."""
 
+from collections.abc import Iterator
 from importlib import resources
 
 from rebalance_monitor.streaming.config.certificates import unusable
@@ -9,6 +10,7 @@ from rebalance_monitor.streaming.config.rights import rights_of
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.config.settings import Settings, lacking
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+from rebalance_monitor.streaming.polling.coordinator_log import unreadable
 from .config_owners import notes_of
 from .exit_codes import BAD_INPUT, DONE, InputError
 from .opening import settings_from, source
@@ -38,7 +40,16 @@ def config_check(path: str | None, *, connect: bool, output: str) -> int:
             print(UNCHECKED)
         for note in notes_of(settings):
             print(visible(f"note: {note}"))
+        for problem in _not_followed(settings):
+            print(visible(problem))
     return _connected(settings, output) if connect else DONE
+
+
+def _not_followed(settings: Settings) -> Iterator[str]:
+    """Logs of brokers that cannot be read now; `run` starts all the same and looks again."""
+    for index, cluster in enumerate(settings.clusters):
+        for problem in unreadable(cluster.coordinator_log.files):
+            yield f"clusters[{index}].coordinator_log.files: {problem}"
 
 
 def problems_of(settings: Settings) -> list[str]:

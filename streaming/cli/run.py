@@ -89,6 +89,7 @@ def _run(
     from rebalance_monitor.streaming.metrics.prometheus import Exporter
     from rebalance_monitor.streaming.spark.clusters import run_job
     from rebalance_monitor.streaming.spark.job import Served
+    from rebalance_monitor.streaming.store.coordinator_reasons import ReasonsKeeper
     from rebalance_monitor.streaming.store.gaps import GapWatch
     from rebalance_monitor.streaming.store.known_ends import EndsKeeper
     from rebalance_monitor.streaming.store.lease import Lease
@@ -151,6 +152,8 @@ def _run(
     lease.start()
     ends = EndsKeeper(dsn, exporter)
     ending.callback(ends.stop)
+    reasons = ReasonsKeeper(dsn)
+    ending.callback(reasons.close)
 
     @contextmanager
     def serve(cluster: str) -> Iterator[Served]:
@@ -163,7 +166,7 @@ def _run(
             history.start()
 
         with closing(store):
-            yield Served(store, ends, store.identify, claimed, partial(exporter.restore, store))
+            yield Served(store, ends, store.identify, claimed, partial(exporter.restore, store), reasons)
 
     def forget(cluster: str) -> None:
         exporter.forget(cluster)

@@ -121,10 +121,22 @@ class StreamsSection(Section):
         return self.core_value(StreamsSettings, plug_in=None if self.plug_in is None else self.plug_in.core())
 
 
+def _absolute(name: str) -> str:
+    if not name.startswith("/"):
+        raise ValueError("must be a file name from the root on, such as /var/log/kafka/server.log*")
+    return name
+
+
 def _printable(name: str) -> str:
     if not name.isprintable():
         raise ValueError("must hold no control characters: it stands in labels, logs and on terminals")
     return name
+
+
+class CoordinatorLogSection(Section):
+    """Where the brokers' logs lie: names of files, or patterns with * and ? and [ ], and ** for folders."""
+
+    files: Annotated[tuple[Annotated[str, AfterValidator(_absolute)], ...], FromText] = ()
 
 
 class ClusterSection(KafkaSection):
@@ -139,6 +151,16 @@ class ClusterSection(KafkaSection):
     streams: Annotated[dict[str, Annotated[StreamsSection, FromText]], FromText] = Field(default_factory=dict)
     session_timeout_ms: Milliseconds = SESSION_TIMEOUT_MS
     rebalance_timeout_ms: Milliseconds = REBALANCE_TIMEOUT_MS
+    coordinator_log: CoordinatorLogSection = CoordinatorLogSection()
+
+    @model_validator(mode="after")
+    def _has_generations(self) -> Self:
+        if self.coordinator_log.files and self.source == POLL:
+            raise ValueError(
+                "coordinator_log.files needs source: log, because brokers that are polled do not say a generation's "
+                "number; remove the files"
+            )
+        return self
 
     def core(self) -> ClusterSettings:
         """This cluster as the fold sees it, before the sections that hold for all clusters have their say."""

@@ -25,6 +25,7 @@ from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
+from rebalance_monitor.streaming.polling.coordinator_log import followed
 from rebalance_monitor.streaming.polling.pollers import polled
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from rebalance_monitor.streaming.supervision import look_after_all, places, sentence
@@ -247,14 +248,18 @@ class Clusters:
                     identified(section, id_, partial(served.identify, epoch))
                 except Deposed as why:
                     raise TakenOver(section.name) from why
-                pollers = ending.enter_context(polled(section, settings.polling, self._observer.of(section.name)))
+                told = self._observer.of(section.name)
+                pollers = ending.enter_context(polled(section, settings.polling, told))
+                files = section.coordinator_log.files
+                ending.enter_context(followed(section.name, files, epoch, served.reasons, told))
                 if (spark := self._session.wait(stop)) is not None:
                     scratch = self._scratch / f"cluster-{next(self._numbers)}"
                     scratch.mkdir(parents=True)
-                    told, of_tasks, client = self._observer, self._of_tasks, self._client_of(section)
+                    client = self._client_of(section)
                     job = Job(
-                        spark, settings, section, client, id_, served, told, scratch, of_tasks, self._fold, pollers
-                    )
+                        spark, settings, section, client, id_, served, self._observer, scratch, self._of_tasks,
+                        self._fold, pollers,
+                    )  # fmt: skip
                     job.run(epoch, stop)
         if not thread.stop.at_once:
             log_event("stopped", cluster=section.name)

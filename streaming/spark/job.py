@@ -22,6 +22,7 @@ from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Overtaken, Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
+from rebalance_monitor.streaming.polling.coordinator_log import KeptReasons
 from rebalance_monitor.streaming.polling.pollers import Pollers
 from .application import Application
 from .batch import BatchFunction, BatchReport, kind_names
@@ -75,6 +76,7 @@ class Served:
     identify: Identify
     claimed: Callable[[int], None]
     restore: Callable[[], None]
+    reasons: KeptReasons
 
 
 class Job:

@@ -166,6 +166,11 @@ delete from rebalance_monitor.outbox where key in (
     and not exists (select from rebalance_monitor.incidents i
         where i.incident_id = o.incident_id and (i.resolved_at_ms is null or i.firing)) limit {AT_ONCE})
 """
+_REASONS = f"""
+delete from rebalance_monitor.coordinator_reasons where (cluster, "group", old_generation, hash) in (
+    select cluster, "group", old_generation, hash from rebalance_monitor.coordinator_reasons
+    where read_day < %s limit {AT_ONCE})
+"""
 
 
 class Retention:
@@ -192,6 +197,7 @@ class Retention:
                 failed = self._outdated(connection, before)
             incidents = _all(lambda: _count(connection, _INCIDENTS, {"before_ms": before * DAY_MS}))
             told = _all(lambda: connection.execute(_NOTIFICATIONS, (self._kept.outbox_days,)).rowcount)
+            _all(lambda: connection.execute(_REASONS, (before,)).rowcount)
             oldest = day_of(now_ms) - self._kept.summary_days
             connection.execute("delete from rebalance_monitor.daily_summaries where day < %s", (oldest,))
         return HistoryCut(tuple(cut), incidents, told, failed)

@@ -19,6 +19,8 @@ WHAT_GOES_ON = (
     "groups",
     "group_progress",
     "connectors_and_tasks",
+    "coordinator_reasons",
+    "coordinator_log_positions",
 )
 """Tables from which a job goes on."""
 OPEN = {

@@ -1,0 +1,131 @@
+"""What the coordinator said of a rebalance, joined with the generation that the rebalance led to.
+
+The join is by group and old generation: a rebalance that ends generation N leads to N + 1. A group id that was deleted
+and comes back counts from 0 again, so the member that the line names has to be one of either generation: a member id is
+given once. Where it is not, or where the line names none, the cause is *likely* instead of *certain*.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .line import Began, CoordinatorReason
+
+Object = dict[str, Any]
+SAYS = "the coordinator says: "
+_UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_KINDS: Mapping[Began, str] = {
+    Began.JOINED: "{}_joined",
+    Began.LEFT: "{}_left",
+    Began.EXPIRED: "{}_lost",
+    Began.NOT_SYNCED: "{}_lost",
+    Began.REPLACED: "member_replaced",
+    Began.PROTOCOL: "protocol_changed",
+    Began.UPDATED: "{}_rejoined",
+    Began.REJOINED: "{}_rejoined",
+    Began.LEADER: "{}_rejoined",
+    Began.OTHER: "told_by_coordinator",
+}
+_BY_CLIENT = {
+    "cached metadata has changed": "topic_changed",
+    "subscription has changed": "subscription_changed",
+    "need to revoke partitions and re-join": "revocation_follow_up",
+}
+"""Reasons of Kafka's own consumer (`ConsumerCoordinator.java`, 3.2 and later) that name what else has changed."""
+_AGAIN = (Began.UPDATED, Began.REJOINED, Began.LEADER)
+_GONE = ("left", "lost", "gone", "bounced")
+
+
+def numbered(generation: Object) -> bool:
+    """Whether its number is the coordinator's: of a classic group that was read, not polled."""
+    return generation["lifecycle"] == "classic" and generation.get("sampled") is None
+
+
+@dataclass(frozen=True, slots=True)
+class SaidOf:
+    """A stored reason. `seen`: the member that it names is one of the generation before the rebalance or after it."""
+
+    reason: CoordinatorReason
+    seen: bool
+
+
+def said_of(reason: CoordinatorReason, members: Collection[str]) -> SaidOf:
+    """`members`: ids of the members of both generations, as far as they are known."""
+    return SaidOf(reason, reason.member_id is not None and reason.member_id in members)
+
+
+def with_reasons(generation: Object, said: Iterable[SaidOf]) -> Object:
+    """The generation's object, its causes led by the coordinator's. Those found without it stay, unless they say the
+    same of the same member; what contradicts it keeps its own certainty."""
+    told = list(said)
+    if not told:
+        return generation
+    noun = "worker" if generation["protocol_type"] == "connect" else "member"
+    own: list[Object] = list(generation["cause"])
+    first: list[Object] = []
+    for one in told:
+        cause = _cause(one, noun, generation)
+        own = [left for before in own if (left := _beside(before, cause, one)) is not None]
+        if cause not in first:
+            first.append(cause)
+    return {**generation, "cause": first + own}
+
+
+def _cause(one: SaidOf, noun: str, generation: Object) -> Object:
+    reason = one.reason
+    kind = _KINDS[reason.kind].format(noun)
+    if reason.kind in _AGAIN:
+        kind = _BY_CLIENT.get(reason.client_reason or "", kind)
+    subjects = [] if reason.member_id is None else [{"type": noun, "id": _called(reason, generation)}]
+    said = reason.text.rstrip(".")
+    if reason.client_reason is not None and reason.client_reason not in reason.text:
+        said = f"{said}; client reason: {reason.client_reason}"
+    return {
+        "kind": kind,
+        "subjects": subjects,
+        "certainty": "certain" if one.seen else "likely",
+        "evidence": [{"text": f"{SAYS}{said}"}],
+    }
+
+
+def _called(reason: CoordinatorReason, generation: Object) -> str:
+    """What the member is called in this generation: its worker, its instance id, or its member id."""
+    for member in generation["members"]:
+        if member["member_id"] == reason.member_id:
+            return str(member["worker"] or member["instance_id"] or member["member_id"])
+    names = _names(reason)
+    for cause in generation["cause"]:
+        for subject in cause["subjects"]:
+            if subject["id"] in names:
+                return str(subject["id"])
+    return str(reason.instance_id or reason.member_id)
+
+
+def _names(reason: CoordinatorReason) -> set[str]:
+    """A member id is made of the instance id or the client id; Connect's client id holds the worker's address."""
+    if reason.member_id is None:
+        return set()
+    base = _UUID.sub("", reason.member_id)
+    return {reason.member_id, reason.instance_id or reason.member_id, base, base.removeprefix("connect-")}
+
+
+def _beside(own: Object, cause: Object, one: SaidOf) -> Object | None:
+    """What is left of a cause that was found without the coordinator, beside what it says."""
+    if own["kind"] == "unknown":
+        return None if one.seen else own
+    if not _same(own["kind"], cause["kind"]):
+        return own
+    subjects = [subject for subject in own["subjects"] if subject["id"] not in _names(one.reason)]
+    if len(subjects) == len(own["subjects"]) and own["kind"] != cause["kind"]:
+        return own
+    if own["kind"] == cause["kind"] and one.reason.kind in _AGAIN:
+        cause["subjects"] += [subject for subject in subjects if subject not in cause["subjects"]]
+        return None
+    return {**own, "subjects": subjects} if subjects else None
+
+
+def _same(own: str, kind: str) -> bool:
+    """Whether both say the same of a member: how it went is the coordinator's to say."""
+    mine, theirs = own.rpartition("_"), kind.rpartition("_")
+    return own == kind or (mine[0] == theirs[0] and mine[2] in _GONE and theirs[2] in _GONE)

@@ -1,0 +1,184 @@
+"""Follows brokers' log files for what the coordinators say of rebalances.
+
+    a file is renamed           it is known by its inode and its first line, so it is read on from where it was
+    a file is cut or replaced   its first line is another one, or it ends before what was read: read from its beginning
+    a file is compressed        passed over
+    a file cannot be read       the part says so in one sentence; the other files are read
+
+A step reads `STEP_BYTES` at most. What it found is kept together with how far it came.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from glob import glob, has_magic
+from os import fstat, path
+from typing import BinaryIO, Protocol
+
+from rebalance_monitor.streaming.core.coordinator_log.line import CoordinatorLog, CoordinatorReason
+from rebalance_monitor.streaming.core.ports import Deposed
+from rebalance_monitor.streaming.supervision import Answerable, PartFailed, Supervised
+
+PART = "coordinator log"
+LOOK_EVERY_S = 1.0
+AGAIN_S = 5.0
+STEP_BYTES = 4 << 20
+HEAD_BYTES = 4096
+BEFORE_BYTES = 64 << 10
+"""After a start, so much before the position is read once more: a client's reason may stand there."""
+MARKERS = (b"Preparing to rebalance group ", b"`LeaveGroup` request; client reason: ")
+COMPRESSED = (".gz", ".zip", ".bz2", ".xz", ".zst")
+NAMED = 3
+
+
+class KeptReasons(Protocol):
+    """Where positions and reasons are kept; PartFailed and Deposed."""
+
+    def positions(self, cluster: str) -> dict[str, int]: ...
+    def keep(
+        self,
+        cluster: str,
+        epoch: int,
+        positions: Mapping[str, int],
+        reasons: Sequence[CoordinatorReason],
+        gone: Collection[str],
+    ) -> None: ...
+
+
+def matching(patterns: Sequence[str]) -> list[str]:
+    """Files that are named or match; one that is named without a pattern need not be there."""
+    found = {
+        one for pattern in patterns for one in (glob(pattern, recursive=True) if has_magic(pattern) else [pattern])
+    }
+    return sorted(one for one in found if not one.endswith(COMPRESSED) and not path.isdir(one))
+
+
+def unreadable(patterns: Sequence[str]) -> list[str]:
+    """A sentence for each pattern without a file, and for each file that cannot be read."""
+    problems = [f"no file matches {pattern}" for pattern in patterns if has_magic(pattern) and not matching([pattern])]
+    for name in matching(patterns):
+        try:
+            with open(name, "rb") as file:
+                file.read(1)
+        except OSError as why:
+            problems.append(f"{name} cannot be read ({why.strerror})")
+    return problems
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """What a step read of one file."""
+
+    file: str
+    next_byte: int
+    reasons: list[CoordinatorReason]
+    more: bool
+
+
+class CoordinatorLogFollower:
+    """Reads the files of one cluster as its writer, step by step."""
+
+    def __init__(self, cluster: str, patterns: Sequence[str], kept: KeptReasons, epoch: int) -> None:
+        self._cluster, self._patterns, self._kept, self._epoch = cluster, tuple(patterns), kept, epoch
+        self._positions: dict[str, int] | None = None
+        self._logs: dict[str, CoordinatorLog] = {}
+
+    def step(self) -> float | None:
+        """Reads on; the pause in seconds, None where another job is the writer. PartFailed after what can be read was."""
+        if self._positions is None:
+            self._positions = self._kept.positions(self._cluster)
+        seen: set[str] = set()
+        problems: list[str] = []
+        chunks: list[_Chunk] = []
+        left = STEP_BYTES
+        for name in matching(self._patterns):
+            try:
+                with open(name, "rb") as file:
+                    known = _identity(file)
+                    if known is None or known in seen:
+                        continue
+                    seen.add(known)
+                    if left > 0 and (chunk := self._read(file, known, left)) is not None:
+                        chunks.append(chunk)
+                        left -= chunk.next_byte - self._positions.get(known, 0)
+            except OSError as why:
+                problems.append(f"{name} cannot be read ({why.strerror})")
+        gone = set() if problems else self._positions.keys() - seen
+        try:
+            self._keep(chunks, gone)
+        except Deposed:
+            return None
+        if problems:
+            more = f", and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
+            raise PartFailed(f"{'; '.join(problems[:NAMED])}{more}", again_in_s=AGAIN_S)
+        if not seen and not matching(self._patterns):
+            raise PartFailed(f"no file matches {', '.join(self._patterns[:NAMED])}", again_in_s=AGAIN_S)
+        return 0.0 if left <= 0 or any(one.more for one in chunks) else LOOK_EVERY_S
+
+    def _read(self, file: BinaryIO, known: str, most: int) -> _Chunk | None:
+        assert self._positions is not None
+        at, size = self._positions.get(known, 0), fstat(file.fileno()).st_size
+        if at > size:
+            at = self._positions[known] = 0
+        log = self._logs.get(known)
+        if log is None:
+            log = self._logs[known] = CoordinatorLog()
+            file.seek(begins := max(0, at - BEFORE_BYTES))
+            _told(log, file.read(at - begins))
+        if at >= size:
+            return None
+        file.seek(at)
+        data = file.read(most)
+        whole = data.rfind(b"\n") + 1
+        if not whole:
+            if len(data) < most:
+                return None  # the line is not finished yet
+            whole = len(data)  # no rebalance is told in a line of this length
+        return _Chunk(known, at + whole, _told(log, data[:whole]), more=at + len(data) < size)
+
+    def _keep(self, chunks: Sequence[_Chunk], gone: Collection[str]) -> None:
+        assert self._positions is not None
+        positions = {one.file: one.next_byte for one in chunks}
+        if positions or gone:
+            reasons = [reason for one in chunks for reason in one.reasons]
+            self._kept.keep(self._cluster, self._epoch, positions, reasons, gone)
+        self._positions.update(positions)
+        for file in gone:
+            del self._positions[file]
+            self._logs.pop(file, None)
+
+
+@contextmanager
+def followed(
+    cluster: str, patterns: Sequence[str], epoch: int, kept: KeptReasons, answerable: Answerable
+) -> Iterator[None]:
+    """Follows the files as long as the block runs; nothing where there are none."""
+    if not patterns:
+        yield
+        return
+    part = Supervised(PART, CoordinatorLogFollower(cluster, patterns, kept, epoch).step, answerable)
+    part.fields["cluster"] = cluster
+    part.start()
+    try:
+        yield
+    finally:
+        part.stop()
+
+
+def _identity(file: BinaryIO) -> str | None:
+    """None while its first line is not whole."""
+    head = file.read(HEAD_BYTES)
+    end = head.find(b"\n")
+    if end < 0 and len(head) < HEAD_BYTES:
+        return None
+    first = head if end < 0 else head[:end]
+    return f"{fstat(file.fileno()).st_ino}:{hashlib.sha256(first).hexdigest()[:32]}"
+
+
+def _told(log: CoordinatorLog, data: bytes) -> list[CoordinatorReason]:
+    if not any(marker in data for marker in MARKERS):
+        return []
+    lines = (line for line in data.split(b"\n") if any(marker in line for marker in MARKERS))
+    found = (log.read(line.decode("utf-8", "replace")) for line in lines)
+    return [one for one in found if one is not None]
