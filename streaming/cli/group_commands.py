@@ -62,6 +62,7 @@ def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait:
     """The six commands with what runs each; `commands` is what argparse calls sub-parsers."""
     command = _command(commands, "status", "how groups stand: harmed ones first, or one in six lines", _STATUS)
     _source(command)
+    _logs(command)
     _which(command, "all groups, in a table (the default)")
     _moments(command, "also what happened in the time before, such as 30m")
     command.add_argument("--watch", action="store_true", help="show it anew whenever something changed, until Ctrl-C")
@@ -70,6 +71,7 @@ def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait:
 
     command = _command(commands, "explain", "tell a rebalance: what happened, why, what the assignor did", _EXPLAIN)
     _source(command)
+    _logs(command)
     _which(command, "the last one of every group")
     _moments(command, "every rebalance that moved or stopped something in the time before, such as 30m")
     command.add_argument("--generation", type=int, metavar="NUMBER", help="this generation (or assignment epoch)")
@@ -160,6 +162,13 @@ def _source(command: argparse.ArgumentParser) -> None:
     where = command.add_mutually_exclusive_group()
     where.add_argument("--url", help="the address of the monitor's page, such as https://monitor.example.org")
     where.add_argument("--capture", metavar="DIR|FILE|-", help="a capture instead, as `replay` reads it")
+
+
+def _logs(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--coordinator-log", action="append", metavar="FILE",
+        help="with --capture: a broker's log, which says why its groups rebalanced; may be given several times",
+    )  # fmt: skip
 
 
 def _which(command: argparse.ArgumentParser, all_groups: str) -> None:

@@ -45,8 +45,11 @@ class Question:
 def source_of(arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> GroupSource:
     """Where a command's answers come from. A capture is read here."""
     at_ms = None if arguments.at is None else moment_ms(arguments.at, "--at")
+    logs = getattr(arguments, "coordinator_log", None) or ()
     if arguments.capture is not None:
-        return capture_of(arguments.capture, at_ms)
+        return capture_of(arguments.capture, at_ms, logs)
+    if logs:
+        raise InputError("--coordinator-log is of a capture; a running monitor reads clusters[].coordinator_log.files")
     return MonitorGroups(api_from(arguments.url, environment), at_ms)
 
 

@@ -11,6 +11,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+from rebalance_monitor.streaming.core.coordinator_log.causes import with_all_reasons
+from rebalance_monitor.streaming.core.coordinator_log.line import CoordinatorLog, CoordinatorReason
 from rebalance_monitor.streaming.core.costs import CostQuestion, answer, doubled_of, entry_of
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import JobState, Part, Result, Standing
@@ -223,7 +225,7 @@ class MonitorGroups:
 class CapturedGroups:
     """The groups of a capture, judged when it was read; at its end, or at a moment before."""
 
-    def __init__(self, replayed: Replayed, at_ms: int) -> None:
+    def __init__(self, replayed: Replayed, at_ms: int, said: Sequence[CoordinatorReason] = ()) -> None:
         self._at_ms = at_ms
         results: Sequence[Result] = replayed.results
         self._generations: dict[GroupName, list[Object]] = {}
@@ -234,6 +236,8 @@ class CapturedGroups:
                 self._generations.setdefault(key, []).append(one)
             elif one["kind"] == "violation":
                 self._violations.setdefault(key, []).append(one)
+        for key, generations in self._generations.items():
+            self._generations[key] = with_all_reasons(generations, [one for one in said if one.group == key[1]])
         self._status = {(one.cluster, one.group): one.state for one in results if isinstance(one, Standing)}
         last = {(one.cluster, one.group, one.job): one for one in results if isinstance(one, JobState)}
         self._parts = {
@@ -332,8 +336,10 @@ def _between(own: Sequence[Object], from_ms: int, until_ms: int) -> Iterator[Obj
             return
 
 
-def capture_of(path: str, at_ms: int | None = None) -> CapturedGroups:
-    """The capture, judged until this moment; InputError where it holds no group's record."""
+def capture_of(path: str, at_ms: int | None = None, logs: Sequence[str] = ()) -> CapturedGroups:
+    """The capture, judged until this moment, and what brokers' logs say of it. InputError where it holds no group's
+    record, and where a log cannot be read."""
+    said = [reason for log in logs for reason in _reasons_of(log)]
     place, plug_ins = Path(path), PlugInHost(counted=True)
     guarded = Guarded(fold_with(plug_ins))
     try:
@@ -347,7 +353,16 @@ def capture_of(path: str, at_ms: int | None = None) -> CapturedGroups:
     if not told.groups:
         until = "" if at_ms is None else " until that moment"
         raise InputError(f"{path}: it holds no record of a group{until}; see what it holds with `replay`")
-    return CapturedGroups(told, told.end_ms if at_ms is None else at_ms)
+    return CapturedGroups(told, told.end_ms if at_ms is None else at_ms, said)
+
+
+def _reasons_of(log: str) -> list[CoordinatorReason]:
+    lines = CoordinatorLog()
+    try:
+        with open(log, encoding="utf-8", errors="replace") as file:
+            return [found for line in file if (found := lines.read(line)) is not None]
+    except OSError as why:
+        raise InputError(f"--coordinator-log {log} cannot be read ({why.strerror})") from why
 
 
 def _ordered(groups: Iterable[GroupFacts]) -> list[GroupFacts]:

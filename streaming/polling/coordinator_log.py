@@ -85,7 +85,7 @@ class CoordinatorLogFollower:
         self._logs: dict[str, CoordinatorLog] = {}
 
     def step(self) -> float | None:
-        """Reads on; the pause in seconds, None where another job is the writer. PartFailed after what can be read was."""
+        """Reads on; the pause in seconds, None where another job is the writer. PartFailed once the rest was read."""
         if self._positions is None:
             self._positions = self._kept.positions(self._cluster)
         seen: set[str] = set()

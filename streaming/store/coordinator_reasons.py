@@ -1,5 +1,7 @@
-"""What brokers' logs say of why groups rebalance, and how far each file was read: both in one transaction, so a job that
-starts again neither loses a line nor keeps one twice."""
+"""What brokers' logs say of why groups rebalance, and how far each file was read.
+
+Both are written in one transaction, so a job that starts again neither loses a line nor keeps one twice.
+"""
 
 import hashlib
 import time

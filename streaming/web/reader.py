@@ -12,11 +12,10 @@ from typing import Any, LiteralString, Protocol
 import psycopg
 
 from rebalance_monitor.streaming.core.columns import DAY_MS
-from rebalance_monitor.streaming.core.coordinator_log.causes import SaidOf, numbered, said_of, with_reasons
-from rebalance_monitor.streaming.core.coordinator_log.line import Began, CoordinatorReason
 from rebalance_monitor.streaming.core.costs import CostEntry, CostQuestion, sums_of
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from . import cost_rows
+from .coordinator_reasons import with_said
 from .rows import Document, DocumentRow, GapRow, GenerationRow, GroupName, GroupRow, IncidentRow, ListPage, SummaryRow
 
 WAIT_S = 3.0
@@ -55,21 +54,7 @@ from rebalance_monitor.states s cross join lateral (
         and g.at_ms < %s
     order by g.incarnation desc, g."offset" desc limit 1
 ) g left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
-where s.cluster = %s and (%s or coalesce(t.state, '') not in ('Empty', 'Dead')) and g.document -> 'members' <> '[]'"""
-# The generation before is of the same life of the group id: whoever was in it is not somebody of another one.
-_REASONS: LiteralString = """
-select d.place, r.kind, r.text, r.member_id, r.instance_id, r.client_reason, r.offsets_partition, exists (
-    select from (
-        select g.content, g.day from rebalance_monitor.stored_generations g
-        where g.cluster = d.cluster and g."group" = d."group" and g.incarnation = d.incarnation
-            and g."offset" < d."offset" order by g."offset" desc limit 1
-    ) b join rebalance_monitor.stored_contents c on c.hash = b.content and c.day = b.day
-    where c.content -> 'members' @> jsonb_build_array(jsonb_build_object('member_id', r.member_id))
-)
-from unnest(%s::text[], %s::text[], %s::int4[], %s::int8[], %s::int4[])
-    with ordinality as d (cluster, "group", incarnation, "offset", old_generation, place)
-join rebalance_monitor.coordinator_reasons r using (cluster, "group", old_generation)
-order by d.place, r.text
+where s.cluster = %s and (%s or coalesce(t.state, '') not in ('Empty', 'Dead')) and g.document -> 'members' <> '[]'
 """
 _ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 _INCIDENT: LiteralString = (
@@ -171,7 +156,7 @@ class Reader:
             limit,
             after,
         )
-        return ListPage(self._with_reasons(page.items), page.next)
+        return ListPage(with_said(page.items, self._rows), page.next)
 
     def moments(
         self, since_ms: int, until_ms: int, only: Collection[GroupName] | None, limit: int
@@ -202,33 +187,7 @@ class Reader:
             " order by at_ms desc limit 1",
             (cluster, partition, offset, topic, topic),
         )
-        return self._with_reasons([GenerationRow(*rows[0])])[0] if rows else None
-
-    def _with_reasons(self, rows: list[GenerationRow]) -> list[GenerationRow]:
-        """The only place where generations of the database meet what coordinators said of them."""
-        known = [(place, row) for place, row in enumerate(rows) if numbered(row.document)]
-        if not known:
-            return rows
-        said: dict[int, list[SaidOf]] = {}
-        columns = [
-            [row.cluster for _, row in known],
-            [row.group for _, row in known],
-            [row.document["incarnation"] for _, row in known],
-            [row.document["source"]["offset"] for _, row in known],
-            [row.document["generation"] - 1 for _, row in known],
-        ]
-        for number, kind, text, member_id, instance_id, client_reason, partition, seen in self._rows(_REASONS, columns):
-            place, row = known[number - 1]
-            reason = CoordinatorReason(
-                group=row.group, old_generation=row.document["generation"] - 1, partition=partition, kind=Began(kind),
-                text=text, member_id=member_id, instance_id=instance_id, client_reason=client_reason,
-            )  # fmt: skip
-            members = {one["member_id"] for one in row.document["members"]}
-            said.setdefault(place, []).append(SaidOf(reason, seen or said_of(reason, members).seen))
-        return [
-            row._replace(document=with_reasons(row.document, said[place])) if place in said else row
-            for place, row in enumerate(rows)
-        ]
+        return with_said([GenerationRow(*rows[0])], self._rows)[0] if rows else None
 
     def open_incidents(self, only: Collection[GroupName] | None = None) -> list[IncidentRow]:
         """Not resolved, or people are still told."""

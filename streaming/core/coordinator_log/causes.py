@@ -2,11 +2,12 @@
 
 The join is by group and old generation: a rebalance that ends generation N leads to N + 1. A group id that was deleted
 and comes back counts from 0 again, so the member that the line names has to be one of either generation: a member id is
-given once. Where it is not, or where the line names none, the cause is *likely* instead of *certain*.
+given once. Where it is not, or where the line names none, the cause is *likely* instead of *certain*; and of a group id
+that has had several lives nothing is said then.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,10 +67,26 @@ def with_reasons(generation: Object, said: Iterable[SaidOf]) -> Object:
     first: list[Object] = []
     for one in told:
         cause = _cause(one, noun, generation)
-        own = [left for before in own if (left := _beside(before, cause, one)) is not None]
+        rest = [_beside(before, cause, one) for before in own]
+        own = [left for left in rest if left is not None]
         if cause not in first:
             first.append(cause)
     return {**generation, "cause": first + own}
+
+
+def with_all_reasons(generations: Sequence[Object], reasons: Collection[CoordinatorReason]) -> list[Object]:
+    """One group's generations, the newest first, each with what the coordinator said of it."""
+    by_number: dict[int, list[CoordinatorReason]] = {}
+    for one in dict.fromkeys(reasons):
+        by_number.setdefault(one.old_generation + 1, []).append(one)
+    told, one_life = [], len({one["incarnation"] for one in generations}) == 1
+    for place, generation in enumerate(generations):
+        both = [one for one in generations[place : place + 2] if one["incarnation"] == generation["incarnation"]]
+        members = {member["member_id"] for one in both for member in one["members"]}
+        reasons_of = by_number.get(generation["generation"], ()) if numbered(generation) else ()
+        said = [said_of(one, members) for one in reasons_of]
+        told.append(with_reasons(generation, [one for one in said if one.seen or one_life]))
+    return told
 
 
 def _cause(one: SaidOf, noun: str, generation: Object) -> Object:
