@@ -10,15 +10,12 @@ from .rows import GenerationRow
 Ask = Callable[[LiteralString, Sequence[Any]], list[tuple[Any, ...]]]
 """Runs a statement."""
 
-# The generation before is of the same life of the group id: whoever was in it is not somebody of another one.
+# The record before, of the same life of the group id: whoever was in it is not somebody of another one; where it has the
+# same number, this one was written again.
 _REASONS: LiteralString = """
 select d.place, r.kind, r.text, r.member_id, r.instance_id, r.client_reason, r.offsets_partition, exists (
-    select from (
-        select g.content, g.day from rebalance_monitor.stored_generations g
-        where g.cluster = d.cluster and g."group" = d."group" and g.incarnation = d.incarnation
-            and g."offset" < d."offset" order by g."offset" desc limit 1
-    ) b join rebalance_monitor.stored_contents c on c.hash = b.content and c.day = b.day
-    where c.content -> 'members' @> jsonb_build_array(jsonb_build_object('member_id', r.member_id))
+    select from rebalance_monitor.stored_contents c where c.hash = b.content and c.day = b.day
+        and c.content -> 'members' @> jsonb_build_array(jsonb_build_object('member_id', r.member_id))
 ), not exists (
     select from rebalance_monitor.stored_generations g
     where g.cluster = d.cluster and g."group" = d."group" and g.incarnation <> d.incarnation
@@ -26,6 +23,12 @@ select d.place, r.kind, r.text, r.member_id, r.instance_id, r.client_reason, r.o
 from unnest(%s::text[], %s::text[], %s::int4[], %s::int8[], %s::int4[])
     with ordinality as d (cluster, "group", incarnation, "offset", old_generation, place)
 join rebalance_monitor.coordinator_reasons r using (cluster, "group", old_generation)
+left join lateral (
+    select g.generation, g.content, g.day from rebalance_monitor.stored_generations g
+    where g.cluster = d.cluster and g."group" = d."group" and g.incarnation = d.incarnation
+        and g."offset" < d."offset" order by g."offset" desc limit 1
+) b on true
+where b.generation is distinct from d.old_generation + 1
 order by d.place, r.text
 """
 

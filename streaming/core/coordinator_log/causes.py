@@ -3,7 +3,8 @@
 The join is by group and old generation: a rebalance that ends generation N leads to N + 1. A group id that was deleted
 and comes back counts from 0 again, so the member that the line names has to be one of either generation: a member id is
 given once. Where it is not, or where the line names none, the cause is *likely* instead of *certain*; and of a group id
-that has had several lives nothing is said then.
+that has had several lives nothing is said then. A record that the coordinator wrote again, as for a static member that
+came back, was led to by no rebalance.
 """
 
 import re
@@ -83,7 +84,8 @@ def with_all_reasons(generations: Sequence[Object], reasons: Collection[Coordina
     for place, generation in enumerate(generations):
         both = [one for one in generations[place : place + 2] if one["incarnation"] == generation["incarnation"]]
         members = {member["member_id"] for one in both for member in one["members"]}
-        reasons_of = by_number.get(generation["generation"], ()) if numbered(generation) else ()
+        again = len(both) > 1 and both[1]["generation"] == generation["generation"]
+        reasons_of = by_number.get(generation["generation"], ()) if numbered(generation) and not again else ()
         said = [said_of(one, members) for one in reasons_of]
         told.append(with_reasons(generation, [one for one in said if one.seen or one_life]))
     return told

@@ -1,0 +1,163 @@
+"""Files that are followed: nothing is lost and nothing read twice, whatever happens to them."""
+
+import os
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from rebalance_monitor.streaming.core.coordinator_log.line import CoordinatorReason
+from rebalance_monitor.streaming.core.ports import Deposed
+from rebalance_monitor.streaming.polling import coordinator_log
+from rebalance_monitor.streaming.polling.coordinator_log import CoordinatorLogFollower, unreadable
+from rebalance_monitor.streaming.supervision import PartFailed
+
+
+class Kept:
+    """Keeps what it is given as the database does, but not each reason once: a line that is read twice shows."""
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+        self.reasons: list[CoordinatorReason] = []
+        self.deposed = False
+
+    def positions(self, _cluster: str) -> dict[str, int]:
+        return dict(self.places)
+
+    def keep(
+        self,
+        _cluster: str,
+        _epoch: int,
+        positions: Mapping[str, int],
+        reasons: Sequence[CoordinatorReason],
+        gone: Collection[str],
+    ) -> None:
+        if self.deposed:
+            raise Deposed("another job")
+        self.places = {file: at for file, at in {**self.places, **positions}.items() if file not in gone}
+        self.reasons += reasons
+
+    @property
+    def numbers(self) -> list[int]:
+        return [one.old_generation for one in self.reasons]
+
+
+def line(number: int) -> str:
+    begins = f"[2026-11-27 06:33:4{number % 10},274] INFO [GroupCoordinator 1]: Preparing to rebalance group g in state"
+    why = f"removing member m-{uuid.UUID(int=number)} on LeaveGroup"
+    return f"{begins} PreparingRebalance with old generation {number} (__consumer_offsets-0) (reason: {why})\n"
+
+
+@pytest.fixture
+def kept() -> Kept:
+    return Kept()
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    return tmp_path / "server.log"
+
+
+def follower(log: Path, kept: Kept) -> CoordinatorLogFollower:
+    return CoordinatorLogFollower("c", [f"{log}*"], kept, 1)
+
+
+def more(log: Path, text: str) -> None:
+    with log.open("a") as file:
+        file.write(text)
+
+
+def test_a_file_is_read_on_and_a_line_only_when_it_is_whole(log: Path, kept: Kept) -> None:
+    follows = follower(log, kept)
+    more(log, line(1) + "other\n" + line(2)[:40])
+    assert follows.step() == coordinator_log.LOOK_EVERY_S
+    assert kept.numbers == [1]
+    more(log, line(2)[40:])
+    follows.step()
+    follows.step()
+    assert kept.numbers == [1, 2]
+
+
+def test_a_renamed_file_is_read_on_and_the_new_one_from_its_beginning(log: Path, kept: Kept) -> None:
+    follows = follower(log, kept)
+    more(log, line(1))
+    follows.step()
+    more(log, line(2))
+    log.rename(f"{log}.2026-11-27-06")
+    more(log, line(3))
+    follows.step()
+    assert sorted(kept.numbers) == [1, 2, 3]
+    Path(f"{log}.2026-11-27-06").unlink()
+    follows.step()
+    assert len(kept.places) == 1
+
+
+def test_a_file_that_is_cut_is_read_from_its_beginning(log: Path, kept: Kept) -> None:
+    follows = follower(log, kept)
+    more(log, line(1) + line(2))
+    follows.step()
+    log.write_text(line(3))
+    follows.step()
+    more(log, line(4))
+    os.truncate(log, len(line(3)))
+    more(log, line(5))
+    follows.step()
+    assert kept.numbers == [1, 2, 3, 5]
+
+
+def test_a_job_that_starts_again_reads_on(log: Path, kept: Kept) -> None:
+    more(log, line(1))
+    follower(log, kept).step()
+    more(log, line(2))
+    follower(log, kept).step()
+    assert kept.numbers == [1, 2]
+
+
+def test_a_reason_that_stood_before_the_position_is_known_after_a_start(log: Path, kept: Kept) -> None:
+    member = f"m-{uuid.UUID(int=9)}"
+    more(
+        log, f"INFO [Group g] Member {member} has left group through explicit `LeaveGroup` request; client reason: b\n"
+    )
+    follower(log, kept).step()
+    begins = "INFO Preparing to rebalance group g in state PreparingRebalance with old generation 4"
+    more(log, f"{begins} (reason: explicit `LeaveGroup` request for ({member}) members.).\n")
+    follower(log, kept).step()
+    assert [one.client_reason for one in kept.reasons] == ["b"]
+
+
+def test_a_step_reads_so_much_and_the_next_one_follows_at_once(
+    log: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator_log, "STEP_BYTES", 1_000)
+    more(log, "first\n" + "x" * 5_000 + "\n" + line(1) + line(2))
+    follows = follower(log, kept)
+    steps = [follows.step() for _ in range(12)]
+    assert steps[0] == 0.0
+    assert steps[-1] == coordinator_log.LOOK_EVERY_S
+    assert kept.numbers == [1, 2]
+
+
+def test_files_that_cannot_be_read_are_said_and_the_others_are_read(log: Path, kept: Kept, tmp_path: Path) -> None:
+    (tmp_path / "server.log.old").symlink_to("nowhere")
+    Path(f"{log}.1.gz").write_bytes(b"\x1f\x8b")
+    more(log, line(1))
+    with pytest.raises(PartFailed, match=r"server.log.old cannot be read \(No such file or directory\)$"):
+        follower(log, kept).step()
+    assert kept.numbers == [1]
+    assert unreadable([f"{log}*", "/nowhere/*.log", "/nowhere/x"]) == [
+        "no file matches /nowhere/*.log",
+        "/nowhere/x cannot be read (No such file or directory)",
+        f"{tmp_path}/server.log.old cannot be read (No such file or directory)",
+    ]
+
+
+def test_a_pattern_without_a_file_is_said(kept: Kept, tmp_path: Path) -> None:
+    with pytest.raises(PartFailed, match=r"^no file matches .*/broker\*$"):
+        CoordinatorLogFollower("c", [f"{tmp_path}/broker*"], kept, 1).step()
+
+
+def test_it_ends_where_another_job_is_the_writer(log: Path, kept: Kept) -> None:
+    more(log, line(1))
+    kept.deposed = True
+    assert follower(log, kept).step() is None
