@@ -154,7 +154,7 @@ class ClusterSection(KafkaSection):
     coordinator_log: CoordinatorLogSection = CoordinatorLogSection()
 
     @model_validator(mode="after")
-    def _has_generations(self) -> Self:
+    def _needs_the_log(self) -> Self:
         if self.coordinator_log.files and self.source == POLL:
             raise ValueError(
                 "coordinator_log.files needs source: log, because brokers that are polled do not say a generation's "

@@ -10,8 +10,8 @@ from .rows import GenerationRow
 Ask = Callable[[LiteralString, Sequence[Any]], list[tuple[Any, ...]]]
 """Runs a statement."""
 
-# The record before, of the same life of the group id: whoever was in it is not somebody of another one; where it has the
-# same number, this one was written again.
+# `b` is the record before, of the same life of the group id: whoever was in it is nobody of another life. Where it has
+# the same number, this one was written again.
 _REASONS: LiteralString = """
 select d.place, r.kind, r.text, r.member_id, r.instance_id, r.client_reason, r.offsets_partition, exists (
     select from rebalance_monitor.stored_contents c where c.hash = b.content and c.day = b.day

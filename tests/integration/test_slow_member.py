@@ -1,5 +1,6 @@
 """A real consumer that stops in the midst of its work, under a real job: found, explained, and over when it goes on."""
 
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,10 +8,13 @@ from typing import Any
 
 import psycopg
 import pytest
+import yaml
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from rebalance_monitor.streaming.polling.asking_progress import KafkaProgress
+from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
+from rebalance_monitor.streaming.web.reader import Reader
 from tests.integration.watched import Watched
 from tests.waiting import PATIENCE_S
 
@@ -134,6 +138,38 @@ def written_ms(watched: Watched, name: str) -> int:
     return int(message.timestamp()[1])
 
 
+def with_log(watched: Watched) -> dict[str, Any]:
+    """The one cluster of these tests, with its broker's log."""
+    (cluster,) = yaml.safe_load(watched.configuration().read_text())["clusters"]
+    return {"clusters": [{**cluster, "coordinator_log": {"files": [f"{watched.broker.child.log}*"]}}]}
+
+
+def told(watched: Watched) -> dict[int, list[str]]:
+    """What is certain, by the coordinator, of each generation as the page's reader shows it."""
+    reader = Reader([Database(watched.postgres.dsn)], DatabaseUnreachable)
+    shown = [one.document for one in reader.generations({"cluster": "own", "group": GROUP}, None, 100).items]
+    reader.close()
+    return {
+        one["generation"]: [f"{cause['certainty']} {cause['kind']} {cause['evidence'][0]['text']}"]
+        for one in shown
+        for cause in one["cause"][:1]
+    }
+
+
+def kafkas_words(watched: Watched) -> dict[int, list[str]]:
+    """The same from the log itself, by a search for the words alone: consumers only joined."""
+    begun = re.findall(
+        rf"rebalance group {GROUP} in state \w+ with old generation (\d+) \(reason: (Adding .*)\)\.",
+        watched.broker.child.log.read_text(),
+    )
+    shown = set(told(watched))
+    return {
+        int(old) + 1: [f"certain member_joined the coordinator says: {why}"]
+        for old, why in begun
+        if int(old) + 1 in shown
+    }
+
+
 def test_a_consumer_that_stops_is_found_and_explained(watched: Watched) -> None:
     def firing() -> bool:
         working.go_on()
@@ -146,7 +182,7 @@ def test_a_consumer_that_stops_is_found_and_explained(watched: Watched) -> None:
         assert found is not None
         return found["resolved_at_ms"] is not None
 
-    with readers(watched) as working, watched.job("slow-member", **SECTIONS) as job:
+    with readers(watched) as working, watched.job("slow-member", **SECTIONS, **with_log(watched)) as job:
         watched.wait_ready(job)
         watched.lab.wait_for("a settled group", working.settled, job, PATIENCE_S)
         working.read(for_s=2 * PATIENT_MS / 1000)
@@ -181,6 +217,8 @@ def test_a_consumer_that_stops_is_found_and_explained(watched: Watched) -> None:
 
         working.busy.clear()
         watched.lab.wait_for("its end", over, job, PATIENCE_S)
+        watched.lab.wait_for("the coordinator's words", lambda: told(watched) == kafkas_words(watched), job, PATIENCE_S)
+        assert told(watched), "members joined, so there is something to say"
         assert "parts" not in watched.readiness()[1]
 
 

@@ -133,3 +133,19 @@ def test_a_value_is_shown_only_where_it_is_known_to_be_harmless(name: str) -> No
 def test_every_key_is_printed_with_its_default(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "default"]) == 0
     assert capsys.readouterr().out == (Path(__file__).parents[3] / "conf" / "default.yaml").read_text(encoding="utf-8")
+
+
+def test_a_brokers_log_that_cannot_be_read_is_named_and_run_would_start(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster = "{name: a, bootstrap_servers: 'k:1', coordinator_log: {files: [/nowhere/server.log, '/nowhere/*.log']}}"
+    code, said = check(written(f"{DATABASE}clusters: [{cluster}]\n"), capsys)
+    assert code == 0
+    assert "clusters[0].coordinator_log.files: no file matches /nowhere/*.log\n" in said
+    assert "clusters[0].coordinator_log.files: /nowhere/server.log cannot be read (No such file or directory)\n" in said
+    code, said = check(written(f"{DATABASE}clusters: [{cluster[:-1]}, source: poll}}]\n"), capsys)
+    assert code == 2
+    assert "coordinator_log.files needs source: log" in said
+    relative = cluster.replace("/nowhere/server.log", "server.log")
+    code, said = check(written(f"{DATABASE}clusters: [{relative}]\n"), capsys)
+    assert (code, "must be a file name from the root on" in said) == (2, True)

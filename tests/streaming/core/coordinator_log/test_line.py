@@ -59,9 +59,9 @@ SPACES = st.text(st.characters(codec="utf-8", exclude_characters="\n\r"), max_si
 WORDS = st.sampled_from(
     (
         "Preparing to rebalance group ", " in state PreparingRebalance with old generation 3", " (reason: ", ").", ")",
-        " (__consumer_offsets-1)", "; client reason: ", " with group instance id null", "Adding new member ", " during ",
-        " on heartbeat expiration", "[Group x] Member ", " (kafka.coordinator.group.GroupCoordinator)", "x", " members.",
-        f"-{uuid.UUID(int=5)}", "(", "not provided", "{", '"',
+        " (__consumer_offsets-1)", "; client reason: ", " with group instance id null", "Adding new member ", "x", "(",
+        " on heartbeat expiration", "[Group x] Member ", " (kafka.coordinator.group.GroupCoordinator)", " members.",
+        f"-{uuid.UUID(int=5)}", " during ", "not provided", "{", '"',
     )
 )  # fmt: skip
 NAMES = st.lists(st.one_of(SPACES, WORDS), min_size=1, max_size=5).map("".join).filter(bool)
