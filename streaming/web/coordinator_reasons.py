@@ -7,8 +7,8 @@ from rebalance_monitor.streaming.core.coordinator_log.causes import SaidOf, numb
 from rebalance_monitor.streaming.core.coordinator_log.line import Began, CoordinatorReason
 from .rows import GenerationRow
 
-Ask = Callable[[LiteralString, Sequence[Any]], list[tuple[Any, ...]]]
-"""Runs a statement."""
+RunStatement = Callable[[LiteralString, Sequence[Any]], list[tuple[Any, ...]]]
+"""Its rows, for a statement and its values."""
 
 # `b` is the record before, of the same life of the group id: whoever was in it is nobody of another life. Where it has
 # the same number, this one was written again.
@@ -33,7 +33,7 @@ order by d.place, r.text
 """
 
 
-def with_said(rows: list[GenerationRow], ask: Ask) -> list[GenerationRow]:
+def with_said(rows: list[GenerationRow], run: RunStatement) -> list[GenerationRow]:
     """The rows, each with what the coordinator said of the rebalance that led to it."""
     known = [(place, row) for place, row in enumerate(rows) if numbered(row.document)]
     if not known:
@@ -46,7 +46,7 @@ def with_said(rows: list[GenerationRow], ask: Ask) -> list[GenerationRow]:
         [row.document["generation"] - 1 for _, row in known],
     ]
     said: dict[int, list[SaidOf]] = {}
-    for number, *named, in_one_before, one_life in ask(_REASONS, columns):
+    for number, *named, in_one_before, one_life in run(_REASONS, columns):
         place, row = known[number - 1]
         reason = _reason(row, *named)
         seen = in_one_before or said_of(reason, {one["member_id"] for one in row.document["members"]}).seen

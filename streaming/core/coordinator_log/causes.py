@@ -27,7 +27,7 @@ _KINDS: Mapping[Began, str] = {
     Began.UPDATED: "{}_rejoined",
     Began.REJOINED: "{}_rejoined",
     Began.LEADER: "{}_rejoined",
-    Began.OTHER: "told_by_coordinator",
+    Began.OTHER: "begun_by_coordinator",
 }
 _BY_CLIENT = {
     "cached metadata has changed": "topic_changed",

@@ -38,7 +38,7 @@ CAUSES = (
     "revocation_follow_up", "backoff_follow_up", "leader_changed", "config_mismatch", "protocol_changed",
     "member_joined", "member_left", "member_lost", "member_gone", "member_replaced", "topic_changed",
     "subscription_changed", "configuration_changed", "partitions_initialized", "probing_rebalance", "version_probing",
-    "worker_rejoined", "member_rejoined", "told_by_coordinator", "unknown",
+    "worker_rejoined", "member_rejoined", "begun_by_coordinator", "unknown",
 )  # fmt: skip
 AGREEMENTS = (
     "ok", "failed", "unexpected", "elsewhere", "held_twice", "not_started", "unassigned", "unknown", "gone",
