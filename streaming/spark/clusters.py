@@ -32,6 +32,7 @@ from rebalance_monitor.streaming.supervision import look_after_all, places, sent
 from .application import did_not_start
 from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
+from .identity import identified
 from .java import NoJava
 from .job import Job, Served, log_event
 from .observing import Leases, Observer
@@ -313,25 +314,6 @@ class Holding:
             self._said = holder
             log_event("stands_by", cluster=self._cluster, holder=holder)
             self._observer.stands_by(self._cluster, holder)
-
-
-def identified(section: ClusterSection, id_: str, identify: Callable[..., str | None]) -> None:
-    """ClusterRefused where another Kafka cluster answers than the one that is meant: what is kept of the groups of one
-    would be taken for the past of the other's."""
-    if section.cluster_id not in (None, id_):
-        raise ClusterRefused(
-            f"the brokers of cluster {section.name} say that its id is {id_}, and clusters[].cluster_id is "
-            f"{section.cluster_id}; correct bootstrap_servers or cluster_id"
-        )
-    before = identify(id_, begin_anew=section.cluster_id is not None)
-    if before is not None and section.cluster_id is None:
-        raise ClusterRefused(
-            f"cluster {section.name} was the Kafka cluster {before}, and its brokers now say {id_}; correct "
-            f"bootstrap_servers, give the other one a name of its own, or set its clusters[].cluster_id to {id_}: then "
-            "its groups begin anew under this name"
-        )
-    if before is not None:
-        log_event("cluster_begins_anew", cluster=section.name, cluster_id=id_, before=before)
 
 
 def _text(why: Exception) -> str:

@@ -14,77 +14,11 @@ import psycopg
 from rebalance_monitor.streaming.core.columns import DAY_MS
 from rebalance_monitor.streaming.core.costs import CostEntry, CostQuestion, sums_of
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
-from . import cost_rows
+from . import cost_rows, queries
 from .coordinator_reasons import with_said
 from .rows import Document, DocumentRow, GapRow, GenerationRow, GroupName, GroupRow, IncidentRow, ListPage, SummaryRow
 
 WAIT_S = 3.0
-
-# A group may have an incident before any generation of it could be read; once nobody is in it, nobody has its tasks.
-_LATEST: LiteralString = """
-select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(g.protocol_type, ''), g.protocol,
-    case when t.state in ('Empty', 'Dead') then 0 else coalesce(g.member_count, 0) end,
-    case when t.state in ('Empty', 'Dead') then (
-        select count(*)::int from rebalance_monitor.connectors_and_tasks j
-        where j.cluster = s.cluster and j."group" = s."group" and j.agreement <> 'gone'
-    ) else coalesce(g.unassigned_count, 0) end,
-    g.delay_ms, g.grade, g.at_ms, concat_ws(' ', g.version, t.state), coalesce(t.state, ''),
-    p.lag, p.lag_ms, coalesce(p.at_least, false), p.trend, p.answered_ms, t.at_ms, g.lifecycle
-from rebalance_monitor.states s left join lateral (
-    select *, xmin::text as version from rebalance_monitor.stored_generations g
-    where g.cluster = s.cluster and g."group" = s."group"
-    order by g.incarnation desc, g."offset" desc limit 1
-) g on true
-left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
-left join rebalance_monitor.group_progress p on p.cluster = s.cluster and p."group" = s."group"
-where (g.generation is not null or exists (
-    select from rebalance_monitor.incidents i
-    where i.cluster = s.cluster and i."group" = s."group" and (i.resolved_at_ms is null or i.firing)
-))
-"""
-_MEMBERS: LiteralString = """
-select g.document - array['diff', 'verdict', 'streams', 'epoch', 'moves', 'interrupted'] || jsonb_build_object(
-    'members', (select jsonb_agg(
-        one || '{"assigned": null, "owned": null, "revoked": null}'::jsonb
-    ) from jsonb_array_elements(g.document -> 'members') one)
-)
-from rebalance_monitor.states s cross join lateral (
-    select document from rebalance_monitor.generations g
-    where g.cluster = s.cluster and g."group" = s."group"
-        and g.at_ms < %s
-    order by g.incarnation desc, g."offset" desc limit 1
-) g left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
-where s.cluster = %s and (%s or coalesce(t.state, '') not in ('Empty', 'Dead')) and g.document -> 'members' <> '[]'
-"""
-_ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
-_INCIDENT: LiteralString = (
-    'select document, cluster, "group", historic, judged_by, xmin::text,'
-    " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by)"
-    " from rebalance_monitor.incidents"
-)
-_WINDOW: LiteralString = """
-select cluster, "groups", owner, reason, from_ms,
-    least(until_ms, (extract(epoch from ended_at) * 1000)::int8) as until_ms, window_id::text
-from rebalance_monitor.maintenance
-"""
-_FOUND_US: LiteralString = "(extract(epoch from found_at) * 1000000)::int8"
-_GAP: LiteralString = f"""
-select cluster, topic, partition, from_offset, to_offset, reason, {_FOUND_US} / 1000,
-    (extract(epoch from acknowledged_at) * 1000)::int8, acknowledged_by, acknowledged_operator,
-    {_FOUND_US}, cluster, topic_id, partition, from_offset
-from rebalance_monitor.gaps h
-"""
-_CONCERNED: LiteralString = """(
-    (h.cluster, h.topic) in (select * from unnest(%s::text[], %s::text[])) or exists (
-        select from rebalance_monitor.generations g
-        where (g.cluster, g."group") in (select * from unnest(%s::text[], %s::text[]))
-            and g.cluster = h.cluster and g.topic = h.topic and g.partition = h.partition
-    )
-)"""
-_ACKNOWLEDGED: dict[str, LiteralString] = {
-    "open": "acknowledged_at is null", "acknowledged": "acknowledged_at is not null", "all": "true",
-}  # fmt: skip
-_OPEN: LiteralString = "(resolved_at_ms is null or firing)"
 
 
 class Unavailable(Exception):
@@ -121,16 +55,16 @@ class Reader:
 
     def groups(self, only: Collection[GroupName] | None = None) -> list[GroupRow]:
         """Every group that ever had a generation or has an open incident, by cluster and name."""
-        where, values = ("", []) if only is None else (f"and {_qualified(_ONLY)}", _columns(only))
-        return [GroupRow(*row) for row in self._rows(f'{_LATEST} {where} order by s.cluster, s."group"', values)]
+        where, values = ("", []) if only is None else (f"and {_qualified(queries.ONLY)}", _columns(only))
+        return [GroupRow(*row) for row in self._rows(f'{queries.LATEST} {where} order by s.cluster, s."group"', values)]
 
     def group(self, key: GroupName) -> GroupRow | None:
-        found = self._rows(f'{_LATEST} and s.cluster = %s and s."group" = %s', key)
+        found = self._rows(f'{queries.LATEST} and s.cluster = %s and s."group" = %s', key)
         return GroupRow(*found[0]) if found else None
 
     def rebalances(self, since_ms: int, only: Collection[GroupName] | None = None) -> dict[GroupName, int]:
         """How many generations each group had since then; one that was written again counts once."""
-        where, values = ("", []) if only is None else (f" and {_ONLY}", _columns(only))
+        where, values = ("", []) if only is None else (f" and {queries.ONLY}", _columns(only))
         rows = self._rows(
             'select cluster, "group", count(distinct (incarnation, generation))::int'
             f" from rebalance_monitor.stored_generations where at_ms >= %s{where} group by 1, 2",
@@ -162,7 +96,7 @@ class Reader:
         self, since_ms: int, until_ms: int, only: Collection[GroupName] | None, limit: int
     ) -> list[tuple[str, str, int]]:
         """(cluster, group, time) of each generation, the newest first, without its document."""
-        where, values = ("", []) if only is None else (f" and {_ONLY}", _columns(only))
+        where, values = ("", []) if only is None else (f" and {queries.ONLY}", _columns(only))
         rows = self._rows(
             'select cluster, "group", at_ms from rebalance_monitor.stored_generations'
             f" where at_ms between %s and %s{where} order by at_ms desc limit %s",
@@ -175,8 +109,8 @@ class Reader:
     ) -> list[Document]:
         """Of each group of a cluster its newest generation before a moment, as much of it as says who its members are.
         `empty`: also of groups that have no members now."""
-        where, values = ("", []) if only is None else (f" and {_qualified(_ONLY)}", _columns(only))
-        rows = self._rows(f"{_MEMBERS}{where}", [at_ms, cluster, empty, *values])
+        where, values = ("", []) if only is None else (f" and {_qualified(queries.ONLY)}", _columns(only))
+        rows = self._rows(f"{queries.MEMBERS}{where}", [at_ms, cluster, empty, *values])
         return [document for (document,) in rows]
 
     def generation(self, cluster: str, topic: str, partition: int, offset: int) -> GenerationRow | None:
@@ -191,8 +125,8 @@ class Reader:
 
     def open_incidents(self, only: Collection[GroupName] | None = None) -> list[IncidentRow]:
         """Not resolved, or people are still told."""
-        where, values = ("", []) if only is None else (f" and {_ONLY}", _columns(only))
-        return [IncidentRow(*row) for row in self._rows(f"{_INCIDENT} where {_OPEN}{where}", values)]
+        where, values = ("", []) if only is None else (f" and {queries.ONLY}", _columns(only))
+        return [IncidentRow(*row) for row in self._rows(f"{queries.INCIDENT} where {queries.OPEN}{where}", values)]
 
     def incidents(
         self, where: dict[str, Any], state: str, only: Collection[GroupName] | None, limit: int, after: Any = None
@@ -200,7 +134,7 @@ class Reader:
         """The newest first; `state` is open, resolved or all."""
         conditions, values = _conditions(where, only, _LASTING)
         if state != "all":
-            conditions.append(_OPEN if state == "open" else f"not {_OPEN}")
+            conditions.append(queries.OPEN if state == "open" else f"not {queries.OPEN}")
         return self._page(
             'select document, cluster, "group", historic, judged_by, xmin::text,'
             " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by),"
@@ -259,7 +193,8 @@ class Reader:
     def progress_of(self, groups: Collection[GroupName]) -> dict[GroupName, Document]:
         """The same of each of these groups that brokers were asked for."""
         rows = self._rows(
-            f'select cluster, "group", document from rebalance_monitor.group_progress where {_ONLY}', _columns(groups)
+            f'select cluster, "group", document from rebalance_monitor.group_progress where {queries.ONLY}',
+            _columns(groups),
         )
         return {(cluster, group): document for cluster, group, document in rows}
 
@@ -284,14 +219,20 @@ class Reader:
         `concerned`: only gaps of the partitions with a record of one of these groups, and of the topics given for it.
         """
         conditions, values = _conditions(where, None)
-        conditions.append(_ACKNOWLEDGED[state])
+        conditions.append(queries.ACKNOWLEDGED[state])
         if concerned is not None:
             topics = [(cluster, topic) for (cluster, _), named in concerned.items() for topic in named]
-            conditions.append(_CONCERNED)
+            conditions.append(queries.CONCERNED)
             values += [*_columns(topics), *_columns(concerned)]
         return self._page(
-            _GAP,
-            {_FOUND_US: "int8", "cluster": "text", "topic_id": "text", "partition": "int4", "from_offset": "int8"},
+            queries.GAP,
+            {
+                queries.FOUND_US: "int8",
+                "cluster": "text",
+                "topic_id": "text",
+                "partition": "int4",
+                "from_offset": "int8",
+            },
             GapRow,
             conditions,
             values,
@@ -343,7 +284,9 @@ class Reader:
 
     def _windows(self, where: LiteralString, values: Sequence[Any] = ()) -> list[Maintenance]:
         names = ("cluster", "groups", "owner", "reason", "from_ms", "until_ms", "window_id")
-        return [Maintenance(**dict(zip(names, row, strict=True))) for row in self._rows(f"{_WINDOW} {where}", values)]
+        return [
+            Maintenance(**dict(zip(names, row, strict=True))) for row in self._rows(f"{queries.WINDOW} {where}", values)
+        ]
 
     def _page(
         self,
@@ -424,6 +367,6 @@ def _conditions(
     conditions = [known[name] for name in where]
     values = list(where.values())
     if only is not None:
-        conditions.append(_ONLY)
+        conditions.append(queries.ONLY)
         values.extend(_columns(only))
     return conditions, values

@@ -1,0 +1,69 @@
+"""The longer statements of the reader, and their parts."""
+
+from typing import LiteralString
+
+# A group may have an incident before any generation of it could be read; once nobody is in it, nobody has its tasks.
+LATEST: LiteralString = """
+select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(g.protocol_type, ''), g.protocol,
+    case when t.state in ('Empty', 'Dead') then 0 else coalesce(g.member_count, 0) end,
+    case when t.state in ('Empty', 'Dead') then (
+        select count(*)::int from rebalance_monitor.connectors_and_tasks j
+        where j.cluster = s.cluster and j."group" = s."group" and j.agreement <> 'gone'
+    ) else coalesce(g.unassigned_count, 0) end,
+    g.delay_ms, g.grade, g.at_ms, concat_ws(' ', g.version, t.state), coalesce(t.state, ''),
+    p.lag, p.lag_ms, coalesce(p.at_least, false), p.trend, p.answered_ms, t.at_ms, g.lifecycle
+from rebalance_monitor.states s left join lateral (
+    select *, xmin::text as version from rebalance_monitor.stored_generations g
+    where g.cluster = s.cluster and g."group" = s."group"
+    order by g.incarnation desc, g."offset" desc limit 1
+) g on true
+left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
+left join rebalance_monitor.group_progress p on p.cluster = s.cluster and p."group" = s."group"
+where (g.generation is not null or exists (
+    select from rebalance_monitor.incidents i
+    where i.cluster = s.cluster and i."group" = s."group" and (i.resolved_at_ms is null or i.firing)
+))
+"""
+MEMBERS: LiteralString = """
+select g.document - array['diff', 'verdict', 'streams', 'epoch', 'moves', 'interrupted'] || jsonb_build_object(
+    'members', (select jsonb_agg(
+        one || '{"assigned": null, "owned": null, "revoked": null}'::jsonb
+    ) from jsonb_array_elements(g.document -> 'members') one)
+)
+from rebalance_monitor.states s cross join lateral (
+    select document from rebalance_monitor.generations g
+    where g.cluster = s.cluster and g."group" = s."group"
+        and g.at_ms < %s
+    order by g.incarnation desc, g."offset" desc limit 1
+) g left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
+where s.cluster = %s and (%s or coalesce(t.state, '') not in ('Empty', 'Dead')) and g.document -> 'members' <> '[]'
+"""
+ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
+INCIDENT: LiteralString = (
+    'select document, cluster, "group", historic, judged_by, xmin::text,'
+    " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by)"
+    " from rebalance_monitor.incidents"
+)
+WINDOW: LiteralString = """
+select cluster, "groups", owner, reason, from_ms,
+    least(until_ms, (extract(epoch from ended_at) * 1000)::int8) as until_ms, window_id::text
+from rebalance_monitor.maintenance
+"""
+FOUND_US: LiteralString = "(extract(epoch from found_at) * 1000000)::int8"
+GAP: LiteralString = f"""
+select cluster, topic, partition, from_offset, to_offset, reason, {FOUND_US} / 1000,
+    (extract(epoch from acknowledged_at) * 1000)::int8, acknowledged_by, acknowledged_operator,
+    {FOUND_US}, cluster, topic_id, partition, from_offset
+from rebalance_monitor.gaps h
+"""
+CONCERNED: LiteralString = """(
+    (h.cluster, h.topic) in (select * from unnest(%s::text[], %s::text[])) or exists (
+        select from rebalance_monitor.generations g
+        where (g.cluster, g."group") in (select * from unnest(%s::text[], %s::text[]))
+            and g.cluster = h.cluster and g.topic = h.topic and g.partition = h.partition
+    )
+)"""
+ACKNOWLEDGED: dict[str, LiteralString] = {
+    "open": "acknowledged_at is null", "acknowledged": "acknowledged_at is not null", "all": "true",
+}  # fmt: skip
+OPEN: LiteralString = "(resolved_at_ms is null or firing)"
