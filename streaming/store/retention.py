@@ -57,14 +57,16 @@ _SIZE = """
 select coalesce(sum(pg_total_relation_size(c.oid)), 0)::int8 from pg_class c
 where c.relnamespace = 'rebalance_monitor'::regnamespace and c.relkind = 'r'
 """
-_STILL_NEEDED = """
-insert into still_needed
+_LAST_OF_EACH = """
 select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.states s cross join lateral (
     select * from rebalance_monitor.stored_generations g where g.cluster = s.cluster and g."group" = s."group"
     order by g.incarnation desc, g."offset" desc limit 1
-) g where g.day = %(day)s and not exists (
+) g where not exists (
     select from rebalance_monitor.groups t
     where t.cluster = s.cluster and t."group" = s."group" and t.state = 'Dead')
+"""
+_STILL_NEEDED = f"""
+insert into still_needed {_LAST_OF_EACH} and g.day = %(day)s
 union
 select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.incidents i
 join rebalance_monitor.stored_generations g on g.cluster = i.cluster and g."group" = i."group"
@@ -120,11 +122,7 @@ from (
 _OUTDATED = f"""
 delete from rebalance_monitor.stored_generations_other o where o.day < %(before)s and ({_PLACE}) in (
     select {_PLACE} from rebalance_monitor.stored_generations_other where day < %(before)s
-    except select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.states s cross join lateral (
-        select * from rebalance_monitor.stored_generations g where g.cluster = s.cluster and g."group" = s."group"
-        order by g.incarnation desc, g."offset" desc limit 1
-    ) g where not exists (select from rebalance_monitor.groups t
-        where t.cluster = s.cluster and t."group" = s."group" and t.state = 'Dead')
+    except {_LAST_OF_EACH}
     except select g.cluster, g.topic_id, g.partition, g."offset" from rebalance_monitor.incidents i
     join rebalance_monitor.stored_generations_other g on g.cluster = i.cluster and g."group" = i."group"
         and g.generation = i.opened_generation
@@ -195,7 +193,9 @@ class Retention:
                 cut.append(day)
             if failed is None:
                 failed = self._outdated(connection, before)
-            incidents = _all(lambda: _count(connection, _INCIDENTS, {"before_ms": before * DAY_MS}))
+            incidents = 0
+            if failed is None:  # where a day stays, its incidents do
+                incidents = _all(lambda: _count(connection, _INCIDENTS, {"before_ms": before * DAY_MS}))
             told = _all(lambda: connection.execute(_NOTIFICATIONS, (self._kept.outbox_days,)).rowcount)
             _all(lambda: connection.execute(_REASONS, (before,)).rowcount)
             oldest = day_of(now_ms) - self._kept.summary_days

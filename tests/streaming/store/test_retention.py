@@ -170,15 +170,19 @@ def test_too_large_a_database_loses_its_oldest_days_but_not_today(world: World) 
 
 
 def test_an_archive_that_fails_keeps_all_until_the_size_is_passed_by_a_tenth(world: World) -> None:
-    world.write(TODAY - 40)
+    over = {"opened_at_ms": (TODAY - 40) * DAY_MS, "resolved_at_ms": (TODAY - 40) * DAY_MS + 5}
+    world.write(TODAY - 40, incident("resolved", "i1", **over))
     world.write(TODAY)
+    world.change("update rebalance_monitor.outbox set done = true")
 
     def full(_connection: Any, _day: int) -> int:
         raise OSError(28, "No space left on device")
 
     assert isinstance(world.cut(archive=full).failed, OSError)
     assert world.days() == [TODAY - 40, TODAY]
-    assert world.cut(replace(KEPT, max_bytes=1), full).cut == (TODAY - 40,)
+    assert world.rows("select incident_id from rebalance_monitor.incidents") == [("i1",)]
+    passed = world.cut(replace(KEPT, max_bytes=1), full)
+    assert (passed.cut, passed.incidents) == ((TODAY - 40,), 1)
 
 
 def test_rows_that_come_while_a_day_is_archived_are_not_lost(world: World) -> None:
