@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.polling.coordinator_log import followed
 from rebalance_monitor.streaming.polling.pollers import polled
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from rebalance_monitor.streaming.supervision import look_after_all, places, sentence
-from .application import did_not_start
+from .application import Application, did_not_start
 from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
 from .identity import identified
@@ -81,6 +81,12 @@ class SharedSession:
             if stop:
                 return None
         return self.spark
+
+    def look(self) -> None:
+        """CannotRun where Spark does not run the application any more."""
+        if self.spark is not None:
+            now_s = time.monotonic()
+            Application(self.spark, str(self.spark.sparkContext.master), now_s).look(now_s)
 
 
 class ClusterThread:
@@ -233,6 +239,15 @@ class Clusters:
             self._ids[name] = id_
 
     def _life(self, thread: ClusterThread, stop: Stopping) -> None:
+        try:
+            self._watched(thread, stop)
+        except (CannotRun, DatabaseUnreachable):
+            raise
+        except Exception:
+            self._session.look()  # whatever fails because Spark is gone says less than that
+            raise
+
+    def _watched(self, thread: ClusterThread, stop: Stopping) -> None:
         section, settings = thread.section, self._settings
         with ExitStack() as ending:
             served = ending.enter_context(self._serve(section.name))
