@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from typing import Any
 
+import psycopg
 import pytest
 
 from lab.process import Child
@@ -34,6 +35,17 @@ def said(job: Child, event: str) -> list[dict[str, Any]]:
     """Lines of the job's log about this event."""
     lines = (json.loads(line) for line in job.log.read_text().splitlines() if line.startswith("{"))
     return [line for line in lines if line.get("event") == event]
+
+
+def unmet(watched: Watched, group: str) -> list[bool]:
+    """Whether each incident of what is expected of the group is open."""
+    with psycopg.connect(watched.postgres.dsn) as database:
+        rows = database.execute(
+            "select resolved_at_ms is null from rebalance_monitor.incidents"
+            """ where rule = 'fewer_members_than_expected' and "group" = %s""",
+            (group,),
+        ).fetchall()
+    return [row[0] for row in rows]
 
 
 def test_one_refused_one_hung_and_the_third_as_always(first: Secured, second: Watched) -> None:
@@ -98,6 +110,12 @@ def test_one_refused_one_hung_and_the_third_as_always(first: Secured, second: Wa
         assert said(job, "configuration_read")[-1]["needs_restart"] == ["http"]
         second.rebalance("again")
         waits_for("it is read on", lambda: "again" in watched.groups("hung"))
+
+        expects = {"team": "readers", "cluster": "hung", "groups": "again", "members_at_least": 1}
+        for owners, is_open in (([expects], [True]), ([], [False])):
+            watched.configuration(clusters=[healthy, hung], owners=owners)
+            os.kill(job.pid, signal.SIGHUP)
+            waits_for("what its owner expects counts at once", lambda wanted=is_open: unmet(watched, "again") == wanted)
 
         (watched.lab.folder / "monitor.yaml").write_text("clusters: 7\n")
         os.kill(job.pid, signal.SIGHUP)
