@@ -39,7 +39,8 @@ from .observing import Leases, Observer
 from .scratch import scratch_folder
 from .session import master_of, stop_session
 from .stopping import LOOK_EVERY_S, ClusterStop, Stop, Stopping, end_at_once, start_session_aside
-from .tasks import OpenStore, warm_up
+from .tasks import OpenStore
+from .warming import warm_up
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,8 +86,7 @@ class SharedSession:
     def look(self) -> None:
         """CannotRun where Spark does not run the application any more."""
         if self.spark is not None:
-            now_s = time.monotonic()
-            Application(self.spark, str(self.spark.sparkContext.master), now_s).look(now_s)
+            Application(self.spark, str(self.spark.sparkContext.master), now_s := time.monotonic()).look(now_s)
 
 
 class ClusterThread:
@@ -287,7 +287,7 @@ class Clusters:
         while not stop and not holding.look():
             self._session.wanted.set()
             if not warm and (spark := self._session.spark) is not None:
-                warm_up(spark)
+                warm_up(spark, self._scratch)
                 warm = True
             if warm:
                 holding.says_so()

@@ -120,15 +120,6 @@ def _sent(why: Exception) -> Exception:
     return BundleFailed(f"{type(why).__name__}: {first_line(why)} (at {socket.gethostname()}, {frames})")
 
 
-def warm_up(spark: "SparkSession") -> None:
-    """Starts what forks the processes that fold, and imports what they need: the first batch need not wait for it."""
-    spark.range(spark.sparkContext.defaultParallelism).mapInArrow(_same, "id long").collect()
-
-
-def _same(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    return batches
-
-
 class SparkTasks:
     """`batch.Tasks` on a session."""
 
