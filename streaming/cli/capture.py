@@ -30,15 +30,15 @@ from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.decoding import Glance, glance, wanted_key_prefix
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC
-from .captures import SETTINGS
+from .captures import PLUG_IN, PORTABLE, SETTINGS
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .live_topics import LiveTopics, Taken
 from .moments import duration_ms
 from .opening import need, settings_from
 from .output import print_json
 
-NOT_PORTABLE = {"bootstrap_servers", "client", "source"}
-"""What a capture has no use for: it is read where the cluster is not."""
+PER_RECORD_BYTES = 600
+"""What a record takes in memory beside its key and value."""
 _UNITS = {"k": 2**10, "m": 2**20, "g": 2**30}
 _SIZE = re.compile(r"(\d{1,9})([kmg]?)", re.IGNORECASE)
 
@@ -46,7 +46,7 @@ _SIZE = re.compile(r"(\d{1,9})([kmg]?)", re.IGNORECASE)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureWanted:
     """What is to be captured. `groups`: patterns of group ids, all where there are none; times in ms; `most_bytes`: of
-    keys and values."""
+    all records in memory."""
 
     folder: Path
     groups: tuple[str, ...] = ()
@@ -73,7 +73,7 @@ class Gathered:
 
     def add(self, record: Taken, value: bytes | None) -> None:
         """InputError where it is one too many."""
-        self.size_bytes += len(record.key or b"") + len(value or b"")
+        self.size_bytes += PER_RECORD_BYTES + len(record.key or b"") + len(value or b"")
         if self.size_bytes > self.most_bytes:
             raise InputError(
                 f"more than {self.most_bytes:,} bytes were read; name groups with --group, a shorter --since, "
@@ -120,6 +120,8 @@ def capture(
         lasts_ms=0 if lasts is None else duration_ms(lasts, "--for"),
         most_bytes=_size(most),
     )
+    if not folder:
+        raise InputError("--out is empty; name a folder that is not there yet")
     if wanted.folder.exists():
         raise InputError(f"{wanted.folder} is there already; name a folder that is not")
     settings, section = _cluster(config, servers, cluster)
@@ -187,7 +189,11 @@ def _cluster(config: str | None, servers: str | None, name: str | None) -> tuple
     named = [one for one in settings.clusters if name in (None, one.name)]
     if len(named) != 1:
         there = ", ".join(one.name for one in settings.clusters)
-        raise InputError(f"capture needs one cluster, and there are {there or 'none'}; name it with --cluster")
+        if not there:
+            raise InputError("no cluster is configured; name one with --config or --bootstrap-servers")
+        if name is not None:
+            raise InputError(f"no cluster {name!r} is configured; there are {there}")
+        raise InputError(f"capture takes one cluster, and there are {there}; name it with --cluster")
     (section,) = named
     if section.source == POLL:
         raise InputError(f"the groups of {section.name} are polled, so there is no log to capture")
@@ -218,7 +224,9 @@ def _write(folder: Path, section: ClusterSection, gathered: Gathered, metadata: 
 
 def described(section: ClusterSection) -> dict[str, object]:
     """The `cluster.json` of a capture."""
-    told = section.model_dump(mode="json", exclude=NOT_PORTABLE, exclude_defaults=True)
+    told = section.model_dump(mode="json", include=set(PORTABLE), exclude_defaults=True)
+    for application in told.get("streams", {}).values():
+        application.pop(PLUG_IN, None)
     return {"capture": section.name, SETTINGS: told}
 
 

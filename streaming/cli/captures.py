@@ -31,6 +31,11 @@ from .exit_codes import InputError
 from .input_lines import STDIN, lines_of, unreadable
 
 SETTINGS, NOBODY = "settings", "nobody:1"
+PORTABLE = (
+    "name", "connect", "streams", "client_libraries", "own_assignors", "session_timeout_ms", "rebalance_timeout_ms",
+)  # fmt: skip
+"""What a capture says of its cluster in the configuration's words. Of `streams` no plug-in: it would be code to run."""
+PLUG_IN = "plug_in"
 TAGS = "rack.aware.assignment.tags"
 MAX_DELAY = "scheduled.rebalance.max.delay.ms"
 TOPIC_ID_BYTES = 16
@@ -95,6 +100,12 @@ def _configured(cluster: CaptureLine, path: Path, where: str) -> ClusterSettings
     from rebalance_monitor.streaming.config.section import ConfigError
 
     told = _typed(cluster, SETTINGS, dict, where)
+    for name in told:
+        if name not in PORTABLE:
+            raise InputError(f"{where}: {SETTINGS}.{name} is no part of a capture; remove it")
+    streams = told.get("streams")
+    if isinstance(streams, dict) and any(isinstance(one, dict) and PLUG_IN in one for one in streams.values()):
+        raise InputError(f"{where}: {SETTINGS}.streams names a plug-in, and a capture runs no code; use --config")
     try:
         section = checked(ClusterSection, {"name": name_of(path), **told, "bootstrap_servers": NOBODY}, where)
     except ConfigError as why:

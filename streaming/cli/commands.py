@@ -77,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
     capture.add_argument("--group", action="append", default=[], metavar="PATTERN", help="only these, with * and ?")
     capture.add_argument("--since", metavar="TIME", help="records of groups of the time before, such as 30m")
     capture.add_argument("--for", dest="lasts", metavar="TIME", help="and go on reading for so long, such as 10m")
-    capture.add_argument("--max-bytes", default="256m", metavar="SIZE", help="keys and values (default: 256m)")
+    capture.add_argument("--max-bytes", default="256m", metavar="SIZE", help="of all records together (default: 256m)")
     _output(capture)
     capture.set_defaults(handle=_capture)
 

@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.costs import FIGURES, CostFigure, CostQues
 from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.durations import duration
 from .exit_codes import CANNOT_TELL, DONE, InputError
-from .group_questions import source_of
+from .group_questions import Question, source_of
 from .moments import duration_ms, moment_ms
 from .output import print_for_programs
 from .terminal import Terminal
@@ -37,6 +37,8 @@ def cost(arguments: argparse.Namespace) -> int:
             until_ms=until_ms,
         )
     )
+    if not told["total"]["rebalances"]:  # of a group that is known, or not: of one that is gone summaries may be left
+        Question(source, () if arguments.group is None else (arguments.group,), arguments.cluster).names()
     if arguments.output != "table":
         print_for_programs({"kind": "costs", **told}, arguments.output)
     else:

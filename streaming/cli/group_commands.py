@@ -50,7 +50,7 @@ _WHATIF = """examples:
   rebalance-monitor whatif --group sinks --leave worker-3:8083        the rebalances after a worker has left
   rebalance-monitor whatif --group sinks --join 2 --scale orders=12   all of it at once
   rebalance-monitor whatif --group sinks --bounce worker-3:8083 --away 20s
-  rebalance-monitor whatif --group zombies --join 1 --capture tests/vectors/captures/zombie
+  rebalance-monitor whatif --group zombies --join 1 --at 2026-11-20T12:28:40Z --capture tests/vectors/captures/zombie
 
 A member is named by its worker, instance id, client id or member id. A member that ends without leaving counts as gone
 when its session time-out is over. Kafka Connect and consumers of the classic protocol are predicted.
@@ -80,6 +80,7 @@ def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait:
 
     command = _command(commands, "why", "rank why a group rebalances, or say why many groups did at once", _WHY)
     _source(command)
+    _logs(command)
     _which(command, "every group that rebalanced")
     _moments(command, "the time to look at (default: 7d; with --at-once: 1h)")
     command.add_argument("--at-once", action="store_true", help="rebalances of many groups within seconds as one event")
@@ -88,6 +89,7 @@ def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait:
 
     command = _command(commands, "cost", "what rebalances cost: moved, unassigned, stopped, held up", _COST)
     _source(command)
+    _logs(command)
     command.add_argument("--group", metavar="ID", help="of this group only")
     command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
     command.add_argument("--since", default="30d", metavar="TIME", help="from so long ago on (default: 30d)")

@@ -24,6 +24,10 @@ class Question:
     def names(self) -> list[GroupName]:
         """The groups that are asked about. InputError where a name is of none, or of several."""
         known = [key for key in self.source.names() if self.cluster in (None, key[0])]
+        if self.cluster is not None and not known:
+            raise InputError(
+                f"no group of a cluster {self.cluster!r} is known; `rebalance-monitor status` lists groups"
+            )
         if not self.groups:
             return known
         return [self._key(name, known) for name in dict.fromkeys(self.groups)]
@@ -37,9 +41,11 @@ class Question:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(f"several clusters have a group {name} ({', '.join(c for c, _ in found)}); say --cluster")
-        where = f" in cluster {self.cluster}" if self.cluster is not None else ""
-        raise InputError(f"no group {name} is known{where}; `rebalance-monitor status` lists those that are")
+            raise InputError(
+                f"several clusters have a group {name!r} ({', '.join(c for c, _ in found)}); say --cluster"
+            )
+        where = f" in cluster {self.cluster!r}" if self.cluster is not None else ""
+        raise InputError(f"no group {name!r} is known{where}; `rebalance-monitor status` lists those that are")
 
 
 def source_of(arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> GroupSource:

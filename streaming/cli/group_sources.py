@@ -4,6 +4,7 @@
 earlier moment they are made of the generations and incidents until then, as they are for a capture.
 """
 
+import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -14,6 +15,7 @@ from typing import Any, Protocol
 from rebalance_monitor.streaming.core.coordinator_log.causes import with_all_reasons
 from rebalance_monitor.streaming.core.coordinator_log.line import CoordinatorLog, CoordinatorReason
 from rebalance_monitor.streaming.core.costs import CostQuestion, answer, doubled_of, entry_of
+from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import JobState, Part, Result, Standing
 from rebalance_monitor.streaming.core.replay import Replayed, replay
@@ -340,6 +342,8 @@ def capture_of(path: str, at_ms: int | None = None, logs: Sequence[str] = ()) ->
     """The capture, judged until this moment, and what brokers' logs say of it. InputError where it holds no group's
     record, and where a log cannot be read."""
     said = [reason for log in logs for reason in _reasons_of(log)]
+    if not path:
+        raise InputError("--capture is empty; name a folder or a file")
     place, plug_ins = Path(path), PlugInHost(counted=True)
     guarded = Guarded(fold_with(plug_ins))
     try:
@@ -353,6 +357,11 @@ def capture_of(path: str, at_ms: int | None = None, logs: Sequence[str] = ()) ->
     if not told.groups:
         until = "" if at_ms is None else " until that moment"
         raise InputError(f"{path}: it holds no record of a group{until}; see what it holds with `replay`")
+    if at_ms is not None and at_ms > told.end_ms:
+        print(
+            f"rebalance-monitor: {path} ends at {utc(told.end_ms)}; what happened after that is not known",
+            file=sys.stderr,
+        )
     return CapturedGroups(told, told.end_ms if at_ms is None else at_ms, said)
 
 
@@ -360,9 +369,14 @@ def _reasons_of(log: str) -> list[CoordinatorReason]:
     lines = CoordinatorLog()
     try:
         with open(log, encoding="utf-8", errors="replace") as file:
-            return [found for line in file if (found := lines.read(line)) is not None]
+            found = [reason for line in file if (reason := lines.read(line)) is not None]
     except OSError as why:
         raise InputError(f"--coordinator-log {log} cannot be read ({why.strerror})") from why
+    if not found:
+        raise InputError(
+            f"--coordinator-log {log}: no line says why a group rebalanced; name a broker's server.log, not compressed"
+        )
+    return found
 
 
 def _ordered(groups: Iterable[GroupFacts]) -> list[GroupFacts]:

@@ -121,6 +121,8 @@ def wait(arguments: argparse.Namespace) -> int:
     if timeout_ms is not None and timeout_ms < stable_ms:
         raise InputError("--timeout is shorter than --stable, so it would always be over; make it longer")
     question = question_of(arguments)
+    if arguments.caught_up is not None and arguments.caught_up < 0:
+        raise InputError(f"--caught-up {arguments.caught_up} is below 0; write a number of records")
     demand = Demand(arguments.streams_warm, arguments.caught_up)
     if arguments.capture is not None:
         found = captured(question, demand, stable_ms)

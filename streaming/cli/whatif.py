@@ -40,7 +40,7 @@ def whatif(arguments: argparse.Namespace) -> int:
 def change_of(arguments: argparse.Namespace) -> GroupChange:
     """The change that is asked about. InputError where an option does not say what it should."""
     if not 0 <= arguments.join <= MOST_JOINING:
-        raise InputError(f"--join {arguments.join} is none of 1 to {MOST_JOINING} members")
+        raise InputError(f"--join {arguments.join}: write 1 to {MOST_JOINING}")
     return GroupChange(
         leave=tuple(arguments.leave),
         join=arguments.join,
@@ -53,8 +53,10 @@ def change_of(arguments: argparse.Namespace) -> GroupChange:
 
 def _scaled(text: str) -> tuple[str, int]:
     name, _, count = text.rpartition("=")
-    if not name or not count.isascii() or not count.isdigit() or int(count) > MOST_TASKS:
+    if not name or not count.isascii() or not count.isdigit():
         raise InputError(f"--scale {text!r} is no connector with a number of tasks; write --scale orders=12")
+    if len(count) > len(str(MOST_TASKS)) or int(count) > MOST_TASKS:
+        raise InputError(f"--scale {text}: {MOST_TASKS:,} tasks at most")
     return name, int(count)
 
 

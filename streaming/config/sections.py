@@ -98,9 +98,9 @@ _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 def seconds(text: str) -> int:
     """90m, 2h, 1d12h: whole numbers with s, m, h or d. ValueError."""
-    if not re.fullmatch(r"(\d{1,9}[smhd])+", text):
+    if not re.fullmatch(r"([0-9]{1,9}[smhd])+", text):
         raise ValueError("must be a time such as 90m, 2h or 1d12h")
-    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"(\d+)([smhd])", text))
+    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([smhd])", text))
 
 
 def _duration(text: str) -> str:

@@ -80,13 +80,16 @@ class OffsetsApart:
             ours, theirs = socket.socketpair()
             with theirs:
                 number = theirs.fileno()
-                self._child = subprocess.Popen(  # in a session of its own: Ctrl-C is the job's to answer
-                    [sys.executable, "-m", __name__, str(number)],
+                child = self._child = subprocess.Popen(  # in a session of its own: Ctrl-C is the job's to answer
+                    [sys.executable, "-P", "-m", __name__, str(number)],
                     pass_fds=(number,),
                     start_new_session=True,
                     env={**os.environ, "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))},
                 )
             self._pipe = Connection(ours.detach())
+            if self._ended:  # meanwhile, and who ended it saw no child yet
+                child.kill()
+                raise EOFError
             self._pipe.send(self._client)
         return self._pipe
 

@@ -29,7 +29,7 @@ from .connect_past import Mind, configured, hands, mind_of, readable, shown_max_
 from .outcome import Course, Prediction, ToCome, cases_of
 
 MOST_JOBS, MOST_WORKERS = 20_000, 500
-_REVOKED = "what was given up is handed out"
+_REVOKED = "the rebalance that follows a revocation"
 _DEFAULT_DELAY = (
     f"scheduled.rebalance.max.delay.ms is presumed to be Kafka's default, {duration(DEFAULT_MAX_DELAY_MS)}:"
     " no known rebalance shows it (--max-delay says another one)."

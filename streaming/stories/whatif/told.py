@@ -42,7 +42,7 @@ def _case(case: PossibleCase, prediction: Prediction) -> Iterator[str]:
     if min(numbers) != max(numbers):
         yield f"{_span(numbers)} rebalances come; the first {min(numbers)} are told."
     if prediction.eager:
-        yield "For each of them everybody stops everything until it has its new assignment (eager protocol)."
+        yield "In each of them every member stops until it has its new assignment (eager protocol)."
     for place in range(min(numbers)):
         yield " ".join(_step([course.to_come[place] for course in case.courses]))
     yield from _after(case.courses)

@@ -35,7 +35,26 @@ def test_it_is_read_as_it_was(tmp_path: Path) -> None:
     assert "example.org" not in text
 
 
+def test_a_plug_in_is_not_in_it(tmp_path: Path) -> None:
+    """A capture is sent around: whoever judges it runs no code of its own."""
+    section = ClusterSection.model_validate(
+        {
+            "name": "own",
+            "bootstrap_servers": "k:1",
+            "streams": {"app": {"plug_in": {"name": "m:A", "configs": {"k": 1}}}},
+        }
+    )
+    assert described(section) == {"capture": "own", "settings": {"name": "own", "streams": {"app": {}}}}
+    for settings, sentence in (
+        ({"streams": {"app": {"plug_in": {"name": "m:A"}}}}, "streams names a plug-in, and a capture runs no code"),
+        ({"coordinator_log": {"files": ["/var/log/x"]}}, "coordinator_log is no part of a capture; remove it"),
+    ):
+        (tmp_path / "cluster.json").write_text(json.dumps({"settings": settings}))
+        with pytest.raises(InputError, match=sentence):
+            settings_of(tmp_path)
+
+
 def test_a_mistake_in_it_is_one_sentence(tmp_path: Path) -> None:
-    (tmp_path / "cluster.json").write_text('{"settings": {"conect": {}}}')
-    with pytest.raises(InputError, match=r"cluster.json: conect: this key is unknown; remove it or correct"):
+    (tmp_path / "cluster.json").write_text('{"settings": {"connect": {"c": {"release_": 1}}}}')
+    with pytest.raises(InputError, match=r"cluster.json: connect.c.release_: this key is unknown; remove"):
         settings_of(tmp_path)

@@ -97,7 +97,7 @@ def test_a_capture_is_at_rest_or_not(capsys: pytest.CaptureFixture[str]) -> None
     ("words", "sentence"),
     [
         (["status", *ZOMBIE, "--watch"], "--watch shows what goes on now; leave out --capture and --at"),
-        (["status", *ZOMBIE, "--group", "zombie"], "no group zombie is known"),
+        (["status", *ZOMBIE, "--group", "zombie"], "no group 'zombie' is known"),
         (["status", *ZOMBIE, "--at", "noon"], "--at 'noon' is no moment"),
         (["status", *ZOMBIE, "--at", "2000-01-01T00:00:00Z"], "it holds no record of a group until that moment"),
         (["status", *ZOMBIE, "--since", "soon"], "--since 'soon' is no time"),

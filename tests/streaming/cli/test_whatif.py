@@ -103,7 +103,7 @@ def test_what_cannot_be_predicted_says_why(
         (["--leave", "127.0.0.1:19304", "--bounce", "127.0.0.1:19304"], "a member is named twice"),
         (["--scale", "idle-a"], "write --scale orders=12"),
         (["--scale", "other=3"], "no connector other is held in the group; it has idle-a, idle-b"),
-        (["--join", "-1"], "--join -1 is none of 1 to 100 members"),
+        (["--join", "-1"], "--join -1: write 1 to 100"),
         (["--join", "1", "--away", "soon"], "--away 'soon' is no time"),
     ],
 )

@@ -48,7 +48,7 @@ def test_nothing_at_once_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ([], "say what is meant: --group ID, --all-groups, or --at-once"),
         (["--at-once", "--all-groups"], "--at-once looks at all groups; leave out --group and --all-groups"),
-        (["--group", "nobody", *ZOMBIE], "no group nobody is known"),
+        (["--group", "nobody", *ZOMBIE], "no group 'nobody' is known"),
         (["--group", "zombies", *ZOMBIE, "--since", "soon"], "--since 'soon' is no time; write 90m, 2h or 1d12h"),
     ],
 )
