@@ -24,10 +24,6 @@ class Question:
     def names(self) -> list[GroupName]:
         """The groups that are asked about. InputError where a name is of none, or of several."""
         known = [key for key in self.source.names() if self.cluster in (None, key[0])]
-        if self.cluster is not None and not known:
-            raise InputError(
-                f"no group of a cluster {self.cluster!r} is known; `rebalance-monitor status` lists groups"
-            )
         if not self.groups:
             return known
         return [self._key(name, known) for name in dict.fromkeys(self.groups)]

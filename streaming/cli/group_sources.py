@@ -4,7 +4,6 @@
 earlier moment they are made of the generations and incidents until then, as they are for a capture.
 """
 
-import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -15,7 +14,6 @@ from typing import Any, Protocol
 from rebalance_monitor.streaming.core.coordinator_log.causes import with_all_reasons
 from rebalance_monitor.streaming.core.coordinator_log.line import CoordinatorLog, CoordinatorReason
 from rebalance_monitor.streaming.core.costs import CostQuestion, answer, doubled_of, entry_of
-from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import JobState, Part, Result, Standing
 from rebalance_monitor.streaming.core.replay import Replayed, replay
@@ -357,11 +355,6 @@ def capture_of(path: str, at_ms: int | None = None, logs: Sequence[str] = ()) ->
     if not told.groups:
         until = "" if at_ms is None else " until that moment"
         raise InputError(f"{path}: it holds no record of a group{until}; see what it holds with `replay`")
-    if at_ms is not None and at_ms > told.end_ms:
-        print(
-            f"rebalance-monitor: {path} ends at {utc(told.end_ms)}; what happened after that is not known",
-            file=sys.stderr,
-        )
     return CapturedGroups(told, told.end_ms if at_ms is None else at_ms, said)
 
 

@@ -163,7 +163,7 @@ def _sums(shown: GroupsShown) -> Text:
 
 def _table(shown: GroupsShown, most: int) -> Iterator[Table | Text]:
     if not shown.groups:
-        yield Text("no group is known yet")
+        yield Text("no group is known")
         return
     table = Table("state", "group", "gen", "members", "unassigned", "last rebalance", "what", box=None)
     several = len({one.group["cluster"] for one in shown.groups}) > 1
