@@ -64,13 +64,15 @@ def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope
     body, source = body_of(row), source_of(row)
     found = next((one for one in outputs if isinstance(one, Generation)), None)
     again = body.generation == before.generation and before.incarnation == fold.envelope.incarnation
-    _counted(fold, len(body.members), row.timestamp_ms, Evidence(source=source), body.generation, found, again=again)
+    # Without a protocol type it is the first record of a group id, written before any rebalance.
+    new = bool(body.protocol_type) and not again
+    _counted(fold, len(body.members), row.timestamp_ms, Evidence(source=source), body.generation, found, new=new)
 
 
 def computed(fold: Intake, target: Generation) -> None:
     """After a target of the group."""
     here = Evidence(source=target.source)
-    _counted(fold, len(target.members), target.at_ms, here, target.generation, target, again=False)
+    _counted(fold, len(target.members), target.at_ms, here, target.generation, target, new=True)
 
 
 def emptied(fold: Intake, standing: Standing) -> None:
@@ -153,12 +155,12 @@ def _notice(fold: Intake, rule: Rule, at_ms: int, found: Finding | None, generat
 
 
 def _counted(
-    fold: Intake, members: int, at_ms: int, here: Evidence, number: int, found: Generation | None, *, again: bool
+    fold: Intake, members: int, at_ms: int, here: Evidence, number: int, found: Generation | None, *, new: bool
 ) -> None:
-    """A generation with so many members was completed."""
+    """A record or target of a generation with so many members. `new`: a rebalance completed it."""
     limit = fold.settings.expects(fold.group).rebalances_per_hour
     known = fold.envelope.rebalanced_ms
-    if limit is not None and not again:
+    if limit is not None and new:
         since_ms = at_ms - HOUR_MS
         recent = tuple(one for one in known if since_ms < one <= at_ms + BACK_MS)
         known = (*recent, at_ms)[-(limit + 1) :]

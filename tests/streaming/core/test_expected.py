@@ -16,6 +16,7 @@ from rebalance_monitor.streaming.core.runbooks import Addresses
 from rebalance_monitor.streaming.notify.alerts import AlertStyle, alert
 from tests.streaming.core.comings_and_goings import MINUTE_MS, SECOND_MS, Epochs848, Pods, rolled
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
+from tests.streaming.core.rules.cases_consumer import ROUNDROBIN
 from tests.streaming.core.rules.cases_expected import (
     FEWER,
     LAG,
@@ -29,6 +30,7 @@ from tests.streaming.core.rules.cases_expected import (
 )
 from tests.streaming.core.rules.cases_progress import EVERY_MS
 from tests.streaming.core.rules.cases_worker_lost import lost, three_workers
+from tests.streaming.core.rules.consumers import Consumer, record
 from tests.streaming.core.test_progress import Polled, consumers
 
 HOUR_MS = 60 * MINUTE_MS
@@ -239,6 +241,17 @@ def test_rebalances_are_few_enough_an_hour_after_the_first_of_too_many() -> None
 
 def test_none_at_all_may_be_expected() -> None:
     assert transitions(members_come(SECOND_MS, expected=0), REBALANCES) == ["opened", "fired"]
+
+
+def test_a_group_id_that_is_first_seen_completes_no_generation() -> None:
+    """The new coordinator writes generation 0, without a protocol type, before the first member is there."""
+    story = Story()
+    story.group_record((), protocol_type="")
+    record(story, ROUNDROBIN, Consumer(id="c-1", given="a-0 a-1"))
+    owned(story, rebalances_per_hour=1)
+    assert transitions(story, REBALANCES) == []
+    record(story, ROUNDROBIN, Consumer(id="c-1", given="a-0"), Consumer(id="c-2", given="a-1"))
+    assert transitions(story, REBALANCES) == ["opened", "fired"]
 
 
 # -- lag ---------------------------------------------------------------------------------------------------------------
