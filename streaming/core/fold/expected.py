@@ -9,6 +9,7 @@
 Members are counted at each record and each target, and stay as many until the next one. Lag is known of samples alone:
 `more_lag_than_expected` opens when every sample of 5 min has shown it; what no sample shows is not known. Rebalances
 are completed generations that were read. Of those that left no record nobody knows the time; they are not counted.
+After a change to a coordinator whose clock is behind, those that were later count as of the first record by its clock.
 
 By the clock the fold looks at what no record tells: the configuration expects something else than before, an incident
 that began in history goes on, and a group that is expected by its whole name was never seen, although all was read.
@@ -49,8 +50,6 @@ HOUR_MS = 60 * MINUTE_MS
 PATIENCE_MS = 5 * MINUTE_MS
 """For so long every sample must show more lag than expected, unless the configuration says otherwise (`for_ms`).
 Samples that are farther apart than this say nothing of the time between them."""
-BACK_MS = 1_000
-"""A record that is earlier than the one before by more than this was written by another clock."""
 CODES = frozenset(one.code for one in EXPECTATIONS)
 WENT = frozenset({"worker_left", "worker_lost", "worker_gone", "member_left", "member_lost", "member_gone"})
 """Causes of a generation that name who is not there any more."""
@@ -162,7 +161,8 @@ def _counted(
     known = fold.envelope.rebalanced_ms
     if limit is not None and new:
         since_ms = at_ms - HOUR_MS
-        recent = tuple(one for one in known if since_ms < one <= at_ms + BACK_MS)
+        # What is later was completed by another clock, which was ahead: by more than an hour, it tells nothing.
+        recent = tuple(min(one, at_ms) for one in known if since_ms < one <= at_ms + HOUR_MS)
         known = (*recent, at_ms)[-(limit + 1) :]
     fold.envelope = replace(fold.envelope, members=members, rebalanced_ms=() if limit is None else known)
     _members(fold, at_ms, here, found, number)
@@ -237,8 +237,10 @@ def _more_rebalances(fold: Intake, at_ms: int, here: Evidence) -> Finding | None
     times = _too_many(fold)
     if not times or at_ms >= times[0] + HOUR_MS:
         return None
+    # Of several at once the clock before was ahead: when the first one was completed is not known.
+    span = "until" if times[0] in times[1:] else f"from {utc(times[0])} to"
     text = (
-        f"{counted(len(times), 'generation')} were completed from {utc(times[0])} to {utc(times[-1])}, and "
+        f"{counted(len(times), 'generation')} were completed {span} {utc(times[-1])}, and "
         f"{len(times) - 1} within an hour are expected at most"
     )
     return finding_of(MORE_REBALANCES, (Subject("group", fold.group),), text, (here,))
@@ -248,15 +250,14 @@ def _more_rebalances(fold: Intake, at_ms: int, here: Evidence) -> Finding | None
 
 
 def _lag(fold: Intake, progress: GroupProgress, limit_s: int, at_ms: int, here: Evidence) -> list[Notice]:
-    """What a sample says; nothing where it is the one before, or does not tell."""
+    """What a sample says; nothing where it is the one before, or does not tell. The time begins anew in any case where
+    it does not show more."""
     lag_ms, now_ms, known = progress.lag_ms, progress.answered_ms, fold.envelope.more_lag_ms
-    if lag_ms is None or (known is not None and known[1] == now_ms):
+    if known is not None and known[1] == now_ms:
         return []
-    if lag_ms <= limit_s * 1_000:
-        if progress.at_least:
-            return []
+    if lag_ms is None or lag_ms <= limit_s * 1_000:
         fold.envelope = replace(fold.envelope, more_lag_ms=None)
-        return [_notice(fold, MORE_LAG, at_ms, None)]
+        return [] if lag_ms is None or progress.at_least else [_notice(fold, MORE_LAG, at_ms, None)]
     configured_ms = patience_ms(fold.settings, fold.group, MORE_LAG)
     waits_ms = PATIENCE_MS if configured_ms is None else configured_ms
     since_ms = now_ms if known is None or now_ms - known[1] > max(waits_ms, PATIENCE_MS) else known[0]

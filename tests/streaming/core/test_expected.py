@@ -254,6 +254,27 @@ def test_a_group_id_that_is_first_seen_completes_no_generation() -> None:
     assert transitions(story, REBALANCES) == ["opened", "fired"]
 
 
+@pytest.mark.parametrize("behind_ms", [5 * SECOND_MS, 3 * MINUTE_MS, 58 * MINUTE_MS])
+def test_what_was_completed_by_a_clock_that_was_ahead_counts(behind_ms: int) -> None:
+    """Another broker coordinates the group, and its clock is behind: one generation by it is one too many."""
+    pods = Pods(story=members_come(SECOND_MS, MINUTE_MS, MINUTE_MS, expected=3))
+    pods.story.now_ms -= behind_ms
+    pods.come(pods.pod(3), after_ms=2 * SECOND_MS)
+    story = pods.story.until(2 * HOUR_MS)
+    found = incidents(story.fold(), REBALANCES)
+    assert [one.transition for one in found] == ["opened", "fired", "resolved"]
+    first_ms = min(story.rows[0].timestamp_ms, story.now_ms)
+    assert found[-1].resolved_at_ms == first_ms + HOUR_MS, "by the clock that counts now"
+    assert f" completed {'from' if behind_ms < MINUTE_MS else 'until'} " in found[0].message
+
+
+def test_a_clock_that_was_wrong_by_hours_tells_nothing_of_an_hour() -> None:
+    pods = Pods(story=members_come(SECOND_MS, MINUTE_MS, MINUTE_MS, expected=3))
+    pods.story.now_ms -= 2 * HOUR_MS
+    pods.come(pods.pod(3), after_ms=2 * SECOND_MS)
+    assert transitions(pods.story, REBALANCES) == []
+
+
 # -- lag ---------------------------------------------------------------------------------------------------------------
 
 
@@ -283,6 +304,20 @@ def test_one_sample_that_shows_less_begins_it_anew() -> None:
         polled.goes_on(4 * MINUTE_MS, still="a-1")
         polled.goes_on(EVERY_MS, to_the_end="a-1")
     assert said_of_lag(polled) == []
+
+
+def test_a_sample_that_may_show_less_begins_it_anew() -> None:
+    """After a restart no sample of the first minute and a half reaches back so far."""
+    polled = lagging()
+    polled.goes_on(5 * MINUTE_MS, still="a-1")
+    polled.begins_anew()
+    polled.goes_on(3 * EVERY_MS + 5 * MINUTE_MS, still="a-1")
+    assert said_of_lag(polled) == []
+    polled.goes_on(EVERY_MS, still="a-1")
+    assert said_of_lag(polled) == ["opened", "fired"]
+    polled.begins_anew()
+    polled.goes_on(2 * EVERY_MS, still="a-1")
+    assert said_of_lag(polled) == ["opened", "fired"], "which does not end it"
 
 
 def test_nobody_is_notified_of_a_lag_that_no_sample_shows_any_more() -> None:
