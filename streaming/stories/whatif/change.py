@@ -91,18 +91,18 @@ def ids_to_come(
     change: GroupChange, who: Concerned, generation: Published
 ) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
     """Member ids that those to come may have, again and again: ids of those that join with what they are called, and by
-    the id of each member that bounces the one it comes back with. A new process has its client's id and a UUID; of one
-    that nobody knows yet, any client's id may sort before or after the others.
+    the id of each member that bounces the one it comes back with. A new process has its client's id, or if it is static
+    its instance id, and a UUID; of one that nobody knows yet, any client's id may sort before or after the others.
     """
-    clients = {one["member_id"]: str(one["client_id"]) for one in generation["members"]}
-    known = sorted(set(clients.values())) or [""]
+    begins = {one["member_id"]: str(one["instance_id"] or one["client_id"]) for one in generation["members"]}
+    known = sorted({str(one["client_id"]) for one in generation["members"]}) or [""]
     for turn in range(TRIED_IDS if change.join or who.bouncing else 1):
         joining = {}
         for number in range(change.join):
             # Some sort before all that are known, some among them, some behind.
             client = ("!", "~", *known)[(turn + number) % (len(known) + 2)]
             joining[f"{client}-{_uuid(turn, number)}"] = f"new member {number + 1}"
-        back = {one: f"{clients[one]}-{_uuid(turn, one)}" for one in who.bouncing}
+        back = {one: f"{begins[one]}-{_uuid(turn, one)}" for one in who.bouncing}
         yield joining, back
 
 

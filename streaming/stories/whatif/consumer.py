@@ -6,6 +6,9 @@ subscribes to every topic that the group has partitions of, and that all their p
 assignor must give the last assignment again. Where it does not, nothing is predicted. With the sticky assignors members
 then claim what they have; with `cooperative-sticky` a partition that changes hands is given up in one rebalance and
 given away in the next. Eras that do not give the last generations, each from the one before, are left out.
+
+A static member that bounces is taken out when its session time-out is over; one that is back before has its place
+again, without a rebalance.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +23,7 @@ from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICK
 from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
+from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.known import Published, transfers
 from .change import BY_ID, TRIED, CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
 from .outcome import Course, Prediction, ToCome, cases_of
@@ -90,8 +94,10 @@ def predict(change: GroupChange, generations: Sequence[Published], ids: Ids = id
     _check(change, generations)
     members = _members(generation)
     who = concerned(change, generation)
-    static = [one for one in who.bouncing if members[one].instance_id is not None]
-    who = Concerned(who.leaving, tuple(one for one in who.bouncing if one not in static), who.names)
+    silent_ms = _silent_ms(change, who, generation)
+    static = who.bouncing if silent_ms else ()
+    if silent_ms > change.away_ms:
+        who = Concerned(who.leaving, (), who.names)
     deals = [deal for deal in _deals(generation) if _fits(deal, members, generation)]
     deals = _shown(deals, generations)
     if not deals:
@@ -102,7 +108,7 @@ def predict(change: GroupChange, generations: Sequence[Published], ids: Ids = id
     courses = []
     for deal in reversed(deals):
         for joining, back in ids(change, who, generation):
-            course = _course(deal, dict(members), change, who, (joining, back), generation["generation"])
+            course = _course(deal, dict(members), change, who, (joining, back), silent_ms, generation["generation"])
             if course is not None:
                 courses.append((deal.given, course))
     cases = cases_of(courses)
@@ -117,8 +123,10 @@ def predict(change: GroupChange, generations: Sequence[Published], ids: Ids = id
     if change.join and all(one.instance_id is not None for one in members.values()):
         presumed.append("Members to come are presumed to be static members, because all are.")
     if static:
-        told = listed([who.names[one] for one in static])
-        unknown.append(f"{told} is a static member: it comes back without a rebalance within its session.timeout.ms.")
+        presumed.append(
+            "A static member sends no LeaveGroup request as it goes: the session time-out of"
+            f" {listed([who.names[one] for one in static])}, {duration(silent_ms)}, begins then."
+        )
     return Prediction(
         cases=cases, eager=all(deal.eager for deal in deals), presumed=tuple(presumed), unknown=tuple(unknown)
     )
@@ -138,6 +146,25 @@ def _check(change: GroupChange, generations: Sequence[Published]) -> None:
     foreign = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
     if any(one["verdict"]["reason_kind"] in foreign for one in generations):
         raise CannotPredict("leaders of this group are known or may be no Java clients, and choose their own way")
+
+
+def _silent_ms(change: GroupChange, who: Concerned, generation: Published) -> int:
+    """After how long the coordinator takes out the static members that bounce: their session time-out; 0 without any.
+    CannotPredict, WrongChange."""
+    by_id = {one["member_id"]: one for one in generation["members"]}
+    static = [one for one in who.bouncing if by_id[one]["instance_id"] is not None]
+    if not static:
+        return 0
+    told = listed([who.names[one] for one in static])
+    # A polled group has none, and neither have generations that were published before it was.
+    sessions = {by_id[one].get("session_timeout_ms") for one in static}
+    if None in sessions:
+        raise CannotPredict(f"the session time-out of {told}, static, is not known, which says when it is taken out")
+    if change.leave or change.join or len(static) < len(who.bouncing) or len(sessions) > 1:
+        raise WrongChange(
+            f"a rebalance waits for {told}, static, while it is away; ask about its bounce and about the rest apart"
+        )
+    return int(sessions.pop())
 
 
 def _members(generation: Published) -> dict[str, _Member]:
@@ -213,8 +240,11 @@ def _course(
     change: GroupChange,
     who: Concerned,
     ids: tuple[Mapping[str, str], Mapping[str, str]],
+    silent_ms: int,
     number: int,
 ) -> Course | None:
+    """`silent_ms`: how long those that bounce are away before they are taken out; 0: they leave. None where Kafka's
+    class fails."""
     joining, back = ids
     names = {**who.names, **joining, **{new: who.names[old] for old, new in back.items()}}
     called: Callable[[str], str] = lambda one: names[one]  # noqa: E731
@@ -247,16 +277,18 @@ def _course(
             why = "partitions that were given up go to others"
         return True
 
-    for gone in (*who.leaving, *back):
+    for gone in who.leaving:
         del members[gone]
+    away = {new: members.pop(old).instance_id for old, new in back.items()}
     for one in joining:
         members[one] = _Member(one if all_static and members else None, (), -1)
     fine = True
     if who.leaving or back or joining:
-        first = GroupChange(leave=(*change.leave, *(who.names[one] for one in back)), join=change.join)
-        fine = rebalance(first.text(), 0)
+        first = GroupChange(leave=(*change.leave, *(who.names[one] for one in back)), join=change.join).text()
+        over = f"the session time-out of {listed([who.names[one] for one in back])} is over"
+        fine = rebalance(over if silent_ms else first, silent_ms)
     if back:
-        members.update({new: _Member(None, (), -1) for new in back.values()})
+        members.update({new: _Member(instance_id, (), -1) for new, instance_id in away.items()})
         fine = fine and rebalance(f"{listed([who.names[one] for one in back])} is back", change.away_ms)
     if not fine:
         return None

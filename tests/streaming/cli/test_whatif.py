@@ -13,6 +13,7 @@ VECTORS = Path(__file__).parents[2] / "vectors"
 ZOMBIE = ["--capture", str(VECTORS / "captures" / "zombie"), "--group", "zombies", "--at", "2026-11-20T12:28:40Z"]
 GROUPS = VECTORS / "captures-groups"
 CHURNED = "2026-11-23T16:19:29Z"
+STATIC = ["--capture", str(GROUPS / "java-classic"), "--group", "j-range", "--at", "2026-11-20T12:16:08.300Z"]
 LEADING = "s11-6-none-i0-StreamThread-1-consumer on 127.0.0.1"
 
 
@@ -67,6 +68,30 @@ def test_a_delay_that_nothing_shows_is_presumed_and_said(capsys: pytest.CaptureF
     told = asked(capsys, *early, "--max-delay", "1m")
     assert told["cases"][0]["courses"][0]["idle_ms"] == 3 * 60_000
     assert "presumed to be" not in str(told["presumed"])
+
+
+@pytest.mark.parametrize("away_s", [4, 30])
+def test_a_static_consumer_is_taken_out_when_its_session_time_out_is_over(
+    capsys: pytest.CaptureFixture[str], away_s: int
+) -> None:
+    told = asked(capsys, *STATIC, "--bounce", "j-range-i1", "--away", f"{away_s}s")
+    ((course,),) = [case["courses"] for case in told["cases"]]
+    assert [(one["after_ms"], one["why"]) for one in course["rebalances"]] == [
+        (4_000, "the session time-out of j-range-i1 is over"), (away_s * 1_000, "j-range-i1 is back"),
+    ]  # fmt: skip
+    assert course["rebalances"][1]["gets"]["j-range-i1"] == ["t0-0", "t1-0", "t2-0", "t2-1"], "its instance id sorts it"
+    assert "the session time-out of j-range-i1, 4.0 s, begins then" in str(told["presumed"])
+
+
+def test_a_static_consumer_that_is_back_before_brings_no_rebalance(capsys: pytest.CaptureFixture[str]) -> None:
+    told = asked(capsys, *STATIC, "--bounce", "j-range-i1", "--away", "3s")
+    ((course,),) = [case["courses"] for case in told["cases"]]
+    assert (course["rebalances"], len(course["holds"]["j-range-i1"])) == ([], 4)
+
+
+def test_a_rebalance_would_wait_for_a_static_consumer(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["whatif", *STATIC, "--bounce", "j-range-i1", "--join", "1"]) == BAD_INPUT
+    assert "ask about its bounce and about the rest apart" in capsys.readouterr().err
 
 
 def test_of_a_streams_application_what_holds_anyway_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -157,3 +157,16 @@ def test_what_is_predicted_happens(capture: str) -> None:
     true = sum(count for (_, what), count in counts.items() if what == CAME_TRUE)
     several = sum(courses > 1 for _, _, courses in found)
     print(f"{capture}: {true} of {len(found)} places came true, {several} of them among several courses")
+
+
+@pytest.mark.parametrize("stated", [{}, {"session_timeout_ms": None}], ids=["published before", "polled"])
+def test_nothing_is_predicted_of_a_static_member_whose_session_time_out_is_not_known(stated: Document) -> None:
+    for generations in lives(CAPTURES / "java-classic"):
+        for one in reversed(generations):
+            static = [member["instance_id"] for member in one["members"] if member["instance_id"]]
+            if static and one["verdict"]["grade"] == "match":
+                members = [{k: v for k, v in of.items() if k != "session_timeout_ms"} | stated for of in one["members"]]
+                with pytest.raises(CannotPredict, match=f"the session time-out of {static[0]}, static, is not known"):
+                    predict(GroupChange(bounce=(static[0],)), [{**one, "members": members}])
+                return
+    raise AssertionError("no group of the capture has a static member")
