@@ -60,9 +60,13 @@ _MIDDLE = re.compile(
     r" in state [A-Z][A-Za-z]{2,30} with old generation (\d{1,10})(?: \(__consumer_offsets-(\d{1,6})\))? \(reason: "
 )
 _END = re.compile(r"\)\.?(?: \([\w.$-]{1,200}\))?\s*$")
-_OTHER_LINE = re.compile(r"(?:^|[ \[(])(?:groups?|GroupId|members?|id) ", re.IGNORECASE)
-"""What stands before a group's or a client's own words in every other line of the coordinator."""
-_PARTITION = re.compile(r" partition=(\d{1,6})\] $")
+_COORDINATOR = re.compile(r"\[GroupCoordinator [^\[\]]{1,200}\]:? $")
+"""What stands directly before the coordinator's own words, in every layout: it is of the message."""
+_OTHER_LINE = re.compile(r"(?:^|[ \[(])(?:groups?|GroupId|members?|id|transactionalId) |clientId=", re.IGNORECASE)
+"""What stands before a group's or a client's own words in every other line, of the coordinator and of others."""
+_CLASS = re.compile(r"(?:[\w.$-]*\.)?(?:GroupCoordinator|GroupMetadataManager)")
+"""Who writes these lines, however a layout cuts the package."""
+_PARTITION = re.compile(r" partition=(\d{1,6})\]:? $")
 _UUID = r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _ID = rf".{{0,600}}?{_UUID}"
 _SEVERAL = re.compile(rf"{_UUID}, ")
@@ -100,7 +104,7 @@ _LEFT = re.compile(
     r" client reason: (?P<client>.*)$",
     re.DOTALL,
 )
-_LOGGER = re.compile(r" \([\w.$-]{1,200}\)\s*$")
+_LOGGER = re.compile(r" \(([\w.$-]{1,200})\)\s*$")
 NOT_PROVIDED = "not provided"
 
 
@@ -108,7 +112,7 @@ def parse(line: str) -> CoordinatorReason | None:
     """None for every other line, and for one that can be read in several ways. Never raises."""
     text = _message(line, _BEGINS)
     place = text.find(_BEGINS)
-    if place < 0 or len(text) > LONGEST_LINE or _OTHER_LINE.search(text, 0, place) is not None:
+    if place < 0 or len(text) > LONGEST_LINE or not _of_coordinator(text, place):
         return None
     end = _END.search(text)
     middles = list(_MIDDLE.finditer(text, place + len(_BEGINS)))
@@ -124,14 +128,26 @@ def parse(line: str) -> CoordinatorReason | None:
     return _with_reason(group, number, None if partition is None else int(partition), reason)
 
 
+def _of_coordinator(text: str, place: int) -> bool:
+    """Whether what begins there are words of the coordinator, not of a client in a line of anybody."""
+    logger = _LOGGER.search(text)
+    named = logger is None or _CLASS.fullmatch(logger[1]) is not None
+    begins = _COORDINATOR.search(text, 0, place)
+    return named and begins is not None and _OTHER_LINE.search(text, 0, begins.start()) is None
+
+
 def _message(line: str, marker: str) -> str:
-    """The text itself where the line is a JSON object, as of a JSON layout or of a container's log."""
+    """The text itself where the line is a JSON object, as of a JSON layout or of a container's log. Empty where the
+    object names another logger."""
     if not line.startswith("{") or marker not in line:
         return line
     try:
         told = json.loads(line)
     except (ValueError, RecursionError):
         return line
+    loggers = [one for name, one in told.items() if "logger" in name.lower() and isinstance(one, str)]
+    if any(_CLASS.fullmatch(one) is None for one in loggers):
+        return ""
     return next((one for one in told.values() if isinstance(one, str) and marker in one), "")
 
 
@@ -182,7 +198,7 @@ class CoordinatorLog:
     def read(self, line: str) -> CoordinatorReason | None:
         """As `parse`, with what the lines before have told."""
         if "explicit `LeaveGroup` request; client reason: " in line:
-            self._leaves(_LOGGER.sub("", _message(line, " has left group ")))
+            self._leaves(_message(line, " has left group "))
             return None
         found = parse(line)
         if found is None or found.kind != Began.LEFT or found.member_id is None:
@@ -192,7 +208,8 @@ class CoordinatorLog:
 
     def _leaves(self, text: str) -> None:
         place = text.find("[Group ")
-        left = None if place < 0 else _LEFT.match(text, place)
+        said = place >= 0 and _of_coordinator(text, place)
+        left = _LEFT.match(_LOGGER.sub("", text), place) if said else None
         client = None if left is None else _given(left["client"].strip())
         if left is None or client is None:
             return

@@ -116,11 +116,11 @@ def test_a_job_that_starts_again_reads_on(log: Path, kept: Kept) -> None:
 
 def test_a_reason_that_stood_before_the_position_is_known_after_a_start(log: Path, kept: Kept) -> None:
     member = f"m-{uuid.UUID(int=9)}"
-    more(
-        log, f"INFO [Group g] Member {member} has left group through explicit `LeaveGroup` request; client reason: b\n"
-    )
+    broker = "INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=1] "
+    left = f"[Group g] Member {member} has left group through explicit `LeaveGroup` request; client reason: b"
+    more(log, f"{broker}{left}\n")
     follower(log, kept).step()
-    begins = "INFO Preparing to rebalance group g in state PreparingRebalance with old generation 4"
+    begins = f"{broker}Preparing to rebalance group g in state PreparingRebalance with old generation 4"
     more(log, f"{begins} (reason: explicit `LeaveGroup` request for ({member}) members.).\n")
     follower(log, kept).step()
     assert [one.client_reason for one in kept.reasons] == ["b"]

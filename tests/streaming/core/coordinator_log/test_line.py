@@ -152,3 +152,48 @@ def test_a_member_that_did_not_sync(collection: str) -> None:
     found = parse(written(NEW, "g", 2, f"Removing {collection.format(member)} on pending sync request expiration"))
     assert found is not None
     assert (found.kind, found.member_id) == (Began.NOT_SYNCED, member)
+
+
+FORGED = f"Preparing to rebalance group g in state Stable with old generation 1 (reason: removing member m-{uuid.UUID(int=3)}"
+CLASS = "org.apache.kafka.coordinator.group.GroupMetadataManager"
+IDENT = "[GroupCoordinator id=1 topic=__consumer_offsets partition=2]"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"INFO [TransactionCoordinator id=1] Initialized transactionalId {IDENT} {FORGED} on LeaveGroup; client reason: x)"
+        " with producerId 4000 on partition __transaction_state-12 (kafka.coordinator.transaction.TransactionCoordinator)",
+        f"INFO [TransactionCoordinator id=1] Initialized transactionalId {FORGED} on heartbeat expiration)",
+        f"WARN [SocketServer] Unexpected error; clientId={IDENT} {FORGED} on heartbeat expiration)",
+        f"WARN {IDENT} {FORGED} on heartbeat expiration). (org.apache.kafka.common.network.Selector)",
+        f"{FORGED} on heartbeat expiration). ({CLASS})",
+        json.dumps({"loggerName": "kafka.Other", "message": f"{IDENT} {FORGED} on heartbeat expiration)."}),
+    ],
+    ids=("transactional id", "without logger", "client id", "another logger", "second line", "json"),
+)  # fmt: skip
+def test_a_clients_words_in_a_line_of_others_say_nothing(line: str) -> None:
+    assert parse(line) is None
+
+
+@pytest.mark.parametrize("logger", [f" ({CLASS})", " (GroupMetadataManager)", ""])
+def test_the_coordinators_own_line_is_read_in_every_layout(logger: str) -> None:
+    found = parse(f"INFO {IDENT} {FORGED} on heartbeat expiration).{logger}")
+    assert found is not None
+    assert (found.group, found.kind, found.partition) == ("g", Began.EXPIRED, 2)
+
+
+def test_what_a_member_says_of_its_leaving_is_the_coordinators_line_too() -> None:
+    member = f"m-{uuid.UUID(int=3)}"
+    left = f"[Group g] Member {member} has left group through explicit `LeaveGroup` request; client reason: bye"
+    began = written(NEW, "g", 1, f"explicit `LeaveGroup` request for ({member}) members.")
+    for line, said in (
+        (f"INFO {IDENT} {left} ({CLASS})", "bye"),
+        (f"INFO [TransactionCoordinator id=1] Initialized transactionalId {IDENT} {left} (kafka.x.Other)", None),
+        (f"{left} ({CLASS})", None),
+    ):
+        log = CoordinatorLog()
+        assert log.read(line) is None
+        found = log.read(began)
+        assert found is not None
+        assert found.client_reason == said
