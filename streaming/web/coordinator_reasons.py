@@ -49,9 +49,10 @@ def with_said(rows: list[GenerationRow], run: RunStatement) -> list[GenerationRo
     for number, *named, in_one_before, one_life in run(_REASONS, columns):
         place, row = known[number - 1]
         reason = _reason(row, *named)
-        seen = in_one_before or said_of(reason, {one["member_id"] for one in row.document["members"]}).seen
-        if seen or one_life:
-            said.setdefault(place, []).append(SaidOf(reason, seen))
+        after = any(one["member_id"] == reason.member_id for one in row.document["members"])
+        found = said_of(reason, before=in_one_before, after=after)
+        if found is not None and (found.seen or one_life):
+            said.setdefault(place, []).append(found)
     return [
         row._replace(document=with_reasons(row.document, said[place])) if place in said else row
         for place, row in enumerate(rows)

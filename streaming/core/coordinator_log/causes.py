@@ -3,8 +3,9 @@
 The join is by group and old generation: a rebalance that ends generation N leads to N + 1. A group id that was deleted
 and comes back counts from 0 again, so the member that the line names has to be one of either generation: a member id is
 given once. Where it is not, or where the line names none, the cause is *likely* instead of *certain*; and of a group id
-that has had several lives nothing is said then. A record that the coordinator wrote again, as for a static member that
-came back, was led to by no rebalance.
+that has had several lives nothing is said then. A line of a coordinator that failed over before it had written the
+generation says of the next one what did not come about: who went is there, or who joined is not. A record that
+the coordinator wrote again, as for a static member that came back, was led to by no rebalance.
 """
 
 import re
@@ -37,6 +38,7 @@ _BY_CLIENT = {
 """Reasons of Kafka's own consumer (`ConsumerCoordinator.java`, 3.2 and later) that name what else has changed."""
 _AGAIN = (Began.UPDATED, Began.REJOINED, Began.LEADER)
 _GONE = ("left", "lost", "gone", "bounced")
+_WENT = (Began.LEFT, Began.EXPIRED, Began.NOT_SYNCED)
 
 
 def numbered(generation: Object) -> bool:
@@ -46,21 +48,27 @@ def numbered(generation: Object) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SaidOf:
-    """A stored reason. `seen`: the member that it names is one of the generation before the rebalance or after it."""
+    """A stored reason. `seen`: the generations show it, too: who went was in the one before, who joined is in the one
+    after, and whoever did something else is in either."""
 
     reason: CoordinatorReason
     seen: bool
 
 
-def said_of(reason: CoordinatorReason, members: Collection[str]) -> SaidOf:
-    """`members`: ids of the members of both generations, as far as they are known."""
-    return SaidOf(reason, reason.member_id is not None and reason.member_id in members)
+def said_of(reason: CoordinatorReason, *, before: bool, after: bool) -> SaidOf | None:
+    """None where the generation after shows that it did not come about. `before`, `after`: the member that it names is
+    in the generation before the rebalance, as far as that is known, or after it."""
+    if reason.kind in _WENT:
+        return None if after else SaidOf(reason, before)
+    return SaidOf(reason, after or (before and reason.kind is not Began.JOINED))
 
 
 def with_reasons(generation: Object, said: Iterable[SaidOf]) -> Object:
     """The generation's object, its causes led by the coordinator's. Those found without it stay, unless they say the
-    same of the same member; what contradicts it keeps its own certainty."""
-    told = list(said)
+    same of the same member; what contradicts it keeps its own certainty. One rebalance has one reason: beside one that
+    was seen others are of another coordinator or life. One that was not seen leads no certain cause."""
+    several = list(said)
+    told = [one for one in several if one.seen] or several
     if not told:
         return generation
     noun = "worker" if generation["protocol_type"] == "connect" else "member"
@@ -72,7 +80,8 @@ def with_reasons(generation: Object, said: Iterable[SaidOf]) -> Object:
         own = [left for left in rest if left is not None]
         if cause not in first:
             first.append(cause)
-    return {**generation, "cause": first + own}
+    sure = not told[0].seen and any(cause["certainty"] == "certain" for cause in own)
+    return {**generation, "cause": own + first if sure else first + own}
 
 
 def with_all_reasons(generations: Sequence[Object], reasons: Collection[CoordinatorReason]) -> list[Object]:
@@ -83,12 +92,16 @@ def with_all_reasons(generations: Sequence[Object], reasons: Collection[Coordina
     told, one_life = [], len({one["incarnation"] for one in generations}) == 1
     for place, generation in enumerate(generations):
         both = [one for one in generations[place : place + 2] if one["incarnation"] == generation["incarnation"]]
-        members = {member["member_id"] for one in both for member in one["members"]}
+        after, before = (_ids(both[at : at + 1]) for at in (0, 1))
         again = len(both) > 1 and both[1]["generation"] == generation["generation"]
         reasons_of = by_number.get(generation["generation"], ()) if numbered(generation) and not again else ()
-        said = [said_of(one, members) for one in reasons_of]
-        told.append(with_reasons(generation, [one for one in said if one.seen or one_life]))
+        said = [said_of(one, before=one.member_id in before, after=one.member_id in after) for one in reasons_of]
+        told.append(with_reasons(generation, [one for one in said if one is not None and (one.seen or one_life)]))
     return told
+
+
+def _ids(generations: Iterable[Object]) -> set[str]:
+    return {member["member_id"] for one in generations for member in one["members"]}
 
 
 def _cause(one: SaidOf, noun: str, generation: Object) -> Object:

@@ -99,6 +99,26 @@ def test_a_member_that_neither_generation_has_makes_it_likely_and_other_numbers_
     assert others == [one for one in generations("j-pattern") if one["generation"] != 3]
 
 
+def test_a_coordinator_that_failed_over_says_nothing_of_a_rebalance_that_did_not_come_about() -> None:
+    now, before = of(generations("j-range"), 3)[0], of(generations("j-range"), 2)[0]
+    stayed = {one["member_id"] for one in before["members"]}
+    (came,) = {one["member_id"] for one in now["members"]} - stayed
+    joined = reason(2, Began.JOINED, came, "Adding")
+    for kind in (Began.EXPIRED, Began.LEFT, Began.NOT_SYNCED):
+        for member in (min(stayed), "somebody-else"):
+            (both,) = of(told("j-range", reason(2, kind, member, "removing"), joined), 3)
+            assert causes(both) == [("member_joined", "certain", [came])]
+        assert of(told("j-range", reason(2, kind, min(stayed), "removing")), 3) == [now]
+    (alone,) = of(told("j-range", reason(2, Began.EXPIRED, "somebody-else", "removing")), 3)
+    assert causes(alone) == [("member_joined", "certain", [came]), ("member_lost", "likely", ["somebody-else"])]
+
+
+def test_a_member_that_joined_and_is_not_there_is_likely_at_most() -> None:
+    member = gone("j-pattern", 3)
+    (now,) = of(told("j-pattern", reason(2, Began.JOINED, member, "Adding")), 3)
+    assert {sure for _, sure, _ in causes(now)} == {"likely"}
+
+
 def test_of_a_group_with_several_lives_only_what_its_members_confirm_is_told() -> None:
     first = generations("j-pattern")
     lives = [{**one, "incarnation": 1, "members": []} for one in first] + first

@@ -154,7 +154,8 @@ def test_a_member_that_did_not_sync(collection: str) -> None:
     assert (found.kind, found.member_id) == (Began.NOT_SYNCED, member)
 
 
-FORGED = f"Preparing to rebalance group g in state Stable with old generation 1 (reason: removing member m-{uuid.UUID(int=3)}"
+BEGUN = "Preparing to rebalance group g in state Stable with old generation 1"
+FORGED = f"{BEGUN} (reason: removing member m-{uuid.UUID(int=3)}"
 CLASS = "org.apache.kafka.coordinator.group.GroupMetadataManager"
 IDENT = "[GroupCoordinator id=1 topic=__consumer_offsets partition=2]"
 
@@ -162,8 +163,8 @@ IDENT = "[GroupCoordinator id=1 topic=__consumer_offsets partition=2]"
 @pytest.mark.parametrize(
     "line",
     [
-        f"INFO [TransactionCoordinator id=1] Initialized transactionalId {IDENT} {FORGED} on LeaveGroup; client reason: x)"
-        " with producerId 4000 on partition __transaction_state-12 (kafka.coordinator.transaction.TransactionCoordinator)",
+        f"INFO [TransactionCoordinator id=1] Initialized transactionalId {IDENT} {FORGED} on LeaveGroup; client reason:"
+        " x) with producerId 4000 and producer epoch 0 (kafka.coordinator.transaction.TransactionCoordinator)",
         f"INFO [TransactionCoordinator id=1] Initialized transactionalId {FORGED} on heartbeat expiration)",
         f"WARN [SocketServer] Unexpected error; clientId={IDENT} {FORGED} on heartbeat expiration)",
         f"WARN {IDENT} {FORGED} on heartbeat expiration). (org.apache.kafka.common.network.Selector)",
