@@ -27,7 +27,7 @@ STATIC_GONE = "static_member_gone"
 KINDS: Mapping[str, str] = {
     "zombie_returned": "workers came back with what others had been given",
     "worker_lost": "workers were lost",
-    "member_lost": "members did not give up in time what they had to",
+    "member_lost": "members were removed: they fell silent, or did not do in time what they had to",
     "worker_left": "workers left by a request",
     "member_left": "members left by a request",
     "static_member_gone": "static members were away for longer than their session time-out",
@@ -52,6 +52,9 @@ KINDS: Mapping[str, str] = {
     "config_mismatch": "workers had read the configuration to different offsets",
     "probing_rebalance": "a probing rebalance of Kafka Streams was due",
     "version_probing": "members of a newer version of Kafka Streams were there",
+    "worker_rejoined": "workers joined again; nothing tells what had changed for them",
+    "member_rejoined": "members joined again; nothing tells what had changed for them",
+    "begun_by_coordinator": "the coordinator began it for another reason, which its log names",
     "leader_changed": "another worker leads",
 }
 """Each cause that one generation can have as it is told, in the order in which one of several is chosen."""

@@ -36,6 +36,8 @@ _BY_CLIENT = {
     "need to revoke partitions and re-join": "revocation_follow_up",
 }
 """Reasons of Kafka's own consumer (`ConsumerCoordinator.java`, 3.2 and later) that name what else has changed."""
+_MAYBE = "topic_changed"
+"""Racks of replicas are metadata, too (KIP-881): the reason does not tell them from topics."""
 _AGAIN = (Began.UPDATED, Began.REJOINED, Began.LEADER)
 _GONE = ("left", "lost", "gone", "bounced")
 _WENT = (Began.LEFT, Began.EXPIRED, Began.NOT_SYNCED)
@@ -109,14 +111,15 @@ def _cause(one: SaidOf, noun: str, generation: Object) -> Object:
     kind = _KINDS[reason.kind].format(noun)
     if reason.kind in _AGAIN:
         kind = _BY_CLIENT.get(reason.client_reason or "", kind)
-    subjects = [] if reason.member_id is None else [{"type": noun, "id": _called(reason, generation)}]
+    nobody = reason.member_id is None or kind == _MAYBE
+    subjects = [] if nobody else [{"type": noun, "id": _called(reason, generation)}]
     said = reason.text.rstrip(".")
     if reason.client_reason is not None and reason.client_reason not in reason.text:
         said = f"{said}; client reason: {reason.client_reason}"
     return {
         "kind": kind,
         "subjects": subjects,
-        "certainty": "certain" if one.seen else "likely",
+        "certainty": "certain" if one.seen and kind != _MAYBE else "likely",
         "evidence": [{"text": f"{SAYS}{said}"}],
     }
 

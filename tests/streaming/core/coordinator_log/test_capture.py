@@ -50,6 +50,17 @@ def test_a_static_member_that_is_lost_goes_by_its_instance() -> None:
     assert (2, "member_replaced", ["i-2"]) in told, "without a rebalance, so the coordinator says nothing of it"
 
 
+def test_the_ranking_says_no_more_than_the_coordinator() -> None:
+    found = capture_of(str(LOGS / "capture"), logs=[str(LOGS / "4.3.1.log")])
+    ((cluster, _), *_) = found.names()
+    for group in DONE:
+        told = found.why((cluster, group), 0)
+        assert told["cannot_tell"] == 0
+        (lost,) = [one for one in told["reasons"] if one["code"] == "member_lost"]
+        assert (lost["count"], lost["certainty"]) == (1, "certain")
+        assert lost["text"].startswith("members were removed: they fell silent, or did not do in time")
+
+
 def test_the_page_s_commands_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     (command,) = [block for block in BLOCKS if block.startswith("rebalance-monitor ")]

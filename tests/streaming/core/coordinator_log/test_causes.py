@@ -82,6 +82,13 @@ def test_a_clients_own_reason_says_what_has_changed() -> None:
     assert [(kind, sure) for kind, sure, _ in causes(known)] == [("revocation_follow_up", "certain")]
 
 
+def test_changed_metadata_are_likely_topics_and_no_member() -> None:
+    member = of(generations("j-cooperative-sticky"), 3)[0]["members"][0]["member_id"]
+    text = "cached metadata has changed"
+    (known,) = of(told("j-cooperative-sticky", reason(2, Began.LEADER, member, f"Leader; {text}", text)), 3)
+    assert causes(known)[0] == ("topic_changed", "likely", [])
+
+
 def test_a_record_that_was_written_again_was_led_to_by_no_rebalance() -> None:
     again, first = of(generations("j-roundrobin"), 2)
     text = reason(1, Began.JOINED, first["members"][0]["member_id"], "Adding")
