@@ -28,7 +28,11 @@ def contested_instances(known: Sequence[SeenRebalance]) -> Mapping[int, Explaine
     turns: dict[str, list[static_members.StaticProcess]] = {}
     hosts: dict[str, str] = {}
     spans: dict[str, list[tuple[int, int]]] = {}
+    life = -1
     for one in known:
+        here = {member.name for member in one.members.values()} if one.place[0] == life else frozenset[str]()
+        turns = {name: own for name, own in turns.items() if name in here}
+        life = one.place[0]
         for member in one.members.values():
             if not member.static:
                 continue

@@ -111,6 +111,16 @@ def test_an_instance_id_that_is_used_twice_shows_in_records_without_a_rebalance(
     assert (reason["names"], reason["count"]) == (["i3"], 1)
 
 
+def test_an_instance_id_that_was_away_in_between_is_not_used_twice() -> None:
+    pods = twenty(static=True)
+    first = pods.pod(3, static=True)
+    second = Process("pod-3", "/10.0.9.9", first.instance)
+    for gone, come in ((first, second), (second, first)) * 3:
+        pods.go_of(gone, after_ms=4 * MINUTE_MS)
+        pods.come(come, after_ms=MINUTE_MS)
+    assert "instance_id_used_twice" not in codes(judged(pods.story))
+
+
 def test_many_members_of_one_pattern_are_one_line() -> None:
     pods = twenty()
     for number in range(30, 36):
