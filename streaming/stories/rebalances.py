@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 from rebalance_monitor.streaming.core.model.results import Certainty
+from rebalance_monitor.streaming.core.targets.causes import MOST_EVIDENCE
 from .known import Published
 
 RecordOrder = tuple[int, int, int]
@@ -21,6 +22,8 @@ MOVES = frozenset(
     for what in ("member", "worker")
     for how in ("joined", "left", "lost", "gone", "replaced", "bounced")
 )  # fmt: skip
+DEPARTURES = frozenset({"member_left", "member_lost", "member_gone"})
+"""How members of a group with targets go."""
 ORDER = (Certainty.CERTAIN, Certainty.LIKELY, Certainty.POSSIBLE)
 
 
@@ -48,7 +51,8 @@ class NamedCause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeenRebalance:
-    """One generation. `came` and `went`: members against the record before it, both empty where none is known; `after`:
+    """One generation. `came` and `went`: members against the record before it, both empty where none is known; of a
+    group with targets nobody went where all were gone long before, and the group stood empty. `after`:
     that record is of the generation directly before; `waited_ms`: between the ends of the two join phases, then.
     `sole`: names that one member alone had in both. `handed_over`: a member of the record before did not keep what it
     had. `topics`: partitions that members were given, by topic; None where not everybody's could be read. `delay_ms`:
@@ -134,6 +138,7 @@ def _seen(document: Published, before: Published | None) -> SeenRebalance:
     after = before is not None and document["generation"] == before["generation"] + 1 and not _polled(document, before)
     names = _ids(document) | ({} if before is None else _ids(before))
     called = {one.member_id: one.name for one in (*there.values(), *here.values())} | names
+    emptied = _emptied(document, here.keys() & there.keys())
     return SeenRebalance(
         place=_place(document),
         number=document["generation"],
@@ -146,10 +151,11 @@ def _seen(document: Published, before: Published | None) -> SeenRebalance:
                 names=tuple(called.get(subject["id"], subject["id"]) for subject in one["subjects"]),
             )
             for one in document["cause"]
+            if not (emptied and one["kind"] in DEPARTURES)
         ),
         members=here,
         came=tuple(one for name, one in here.items() if known and name not in there),
-        went=tuple(one for name, one in there.items() if name not in here),
+        went=() if emptied else tuple(one for name, one in there.items() if name not in here),
         after=after,
         waited_ms=_waited_ms(document, before) if after else None,
         sole=_sole(there.values(), here.values()),
@@ -161,6 +167,20 @@ def _seen(document: Published, before: Published | None) -> SeenRebalance:
         polled=_polled(document),
         again=before is not None and document["generation"] == before["generation"],
     )
+
+
+def _emptied(document: Published, stayed: Collection[str]) -> bool:
+    """Whether a group with targets had no members before it: all were gone before the first one joined. A group without
+    members has no target, so its next one has the causes of all epochs since."""
+    went = [cause for cause in document["cause"] if cause["kind"] in DEPARTURES]
+    came = [cause for cause in document["cause"] if cause["kind"] == "member_joined"]
+    if stayed or not went or not came or len(went) + len(came) < len(document["cause"]):
+        return False
+    left, joined = (
+        [one["offset"] for cause in some for one in cause["evidence"] if "offset" in one] for some in (went, came)
+    )
+    whole = all(len(cause["evidence"]) < MOST_EVIDENCE for cause in went)
+    return whole and bool(left) and bool(joined) and max(left) < min(joined)
 
 
 def _member(member: Published) -> NamedMember:

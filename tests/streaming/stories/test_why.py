@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from lab.simulated import scenario
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, Object, capture_of
 from rebalance_monitor.streaming.core.model.results import CAUSES, Certainty
-from rebalance_monitor.streaming.core.replay import replay
+from rebalance_monitor.streaming.core.replay import replay, replayed
 from rebalance_monitor.streaming.stories import why
 from rebalance_monitor.streaming.stories.rebalances import ORDER, seen
 from tests.streaming.core.comings_and_goings import (
     MINUTE_MS,
     SECOND_MS,
+    Epochs848,
     Pods,
     Process,
     crash_loop,
@@ -138,6 +139,34 @@ def test_a_static_member_that_is_away_for_too_long() -> None:
     pods.go_of(pods.pod(3, static=True), after_ms=MINUTE_MS)
     (reason,) = [one for one in ranked(lambda: judged(pods.story))["reasons"] if one["code"] == why.STATIC_GONE]
     assert (reason["certainty"], reason["names"]) == ("likely", ["i3"])
+
+
+def test_who_was_gone_before_the_group_stood_empty_did_not_make_the_next_rebalance() -> None:
+    story = Epochs848()
+    story.comes("a", 1_000)
+    story.goes("a", MINUTE_MS)
+    story.comes("b", 60 * MINUTE_MS)
+    assert codes(told_of(story)) == {"member_joined": 2}
+    story.comes("c", MINUTE_MS)
+    story.goes("b", MINUTE_MS)
+    assert codes(told_of(story)) == {"member_joined": 3, "member_gone": 1}
+
+
+def told_of(story: Epochs848) -> CapturedGroups:
+    return CapturedGroups(replayed(len(story.rows), story.fold()), story.now_ms)
+
+
+def test_one_who_goes_as_another_comes_is_counted() -> None:
+    story = Epochs848()
+    story.comes("a", 1_000)
+    story.after(MINUTE_MS)
+    for type_ in (8, 7, 5):
+        story.write(type_, None, "a")
+    story.names.remove("a")
+    story.member("b")
+    story.names.append("b")
+    story.targets()
+    assert codes(told_of(story)) == {"member_joined": 1, "member_gone": 1}
 
 
 @cache
