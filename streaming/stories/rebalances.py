@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 
+from rebalance_monitor.streaming.core.coordinator_log.causes import CLIENT_SAYS, SAYS
 from rebalance_monitor.streaming.core.model.results import Certainty
 from rebalance_monitor.streaming.core.targets.causes import MOST_EVIDENCE
 from .known import Published
@@ -42,11 +43,13 @@ class NamedMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedCause:
-    """A cause of one generation, its subjects by names that stay."""
+    """A cause of one generation, its subjects by names that stay. `client_reason`: what a coordinator's log has of it;
+    empty where there is none."""
 
     kind: str
     certainty: Certainty
     names: tuple[str, ...]
+    client_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,10 @@ class SeenRebalance:
     def only_moves(self) -> bool:
         """Whether nothing but members that came or went asked for the rebalance."""
         return self.kinds <= MOVES | FOLLOW_UPS
+
+    def proven(self, name: str) -> list[NamedCause]:
+        """What is certain of one who came or went."""
+        return [one for one in self.causes if one.certainty is Certainty.CERTAIN and name in one.names]
 
     @property
     def certainty(self) -> Certainty:
@@ -149,6 +156,7 @@ def _seen(document: Published, before: Published | None) -> SeenRebalance:
                 kind=one["kind"],
                 certainty=Certainty(one["certainty"]),
                 names=tuple(called.get(subject["id"], subject["id"]) for subject in one["subjects"]),
+                client_reason=_client_reason(one["evidence"]),
             )
             for one in document["cause"]
             if not (emptied and one["kind"] in DEPARTURES)
@@ -167,6 +175,11 @@ def _seen(document: Published, before: Published | None) -> SeenRebalance:
         polled=_polled(document),
         again=before is not None and document["generation"] == before["generation"],
     )
+
+
+def _client_reason(evidence: Iterable[Published]) -> str:
+    said = next((text for one in evidence if (text := str(one.get("text") or "")).startswith(SAYS)), "")
+    return said.rpartition(CLIENT_SAYS)[2] if CLIENT_SAYS in said else ""
 
 
 def _emptied(document: Published, stayed: Collection[str]) -> bool:

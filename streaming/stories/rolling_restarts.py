@@ -14,11 +14,13 @@ RESTART_GAP_MS = 300_000
 LEAST_REPLACED = LEAST_REBALANCES = 3
 """Members that a rolling restart replaces, at least, and rebalances of it."""
 MOST_TOLD = 3
+CLOSED = "the consumer is being closed"
+"""What Kafka's own consumer gives as its reason when its process stops (`ConsumerCoordinator.java`, 3.2 and later)."""
 
 
 def rolling_restarts(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
     """Runs of rebalances in which every dynamic member was replaced by another, once."""
-    runs = [part for run in _runs(known) for part in _replacing_all(run, known)]
+    runs = _apart([part for run in _runs(known) for part in _replacing_all(run, known)], known)
     if not runs:
         return {}
     told = []
@@ -47,13 +49,26 @@ def _runs(known: Sequence[SeenRebalance]) -> Iterator[list[int]]:
         dynamic = not any(member.static for member in (*one.came, *one.went))
         follows = not one.movers and one.after and one.kinds <= FOLLOW_UPS and one.handed_over
         late = bool(run) and one.at_ms - known[run[-1]].at_ms > RESTART_GAP_MS
-        if run and (late or not (follows or (moves and dynamic))):
+        stopped = all(CLOSED in (cause.client_reason or CLOSED) for who in one.went for cause in one.proven(who.name))
+        replaces = moves and dynamic and stopped
+        if run and (late or not (follows or replaces)):
             yield run
             run = []
-        if (moves and dynamic) or (follows and run):
+        if replaces or (follows and run):
             run.append(place)
     if run:
         yield run
+
+
+def _apart(runs: Sequence[list[int]], known: Sequence[SeenRebalance]) -> list[list[int]]:
+    """Without those that follow each other closely and replace members of the same names: they crash in turn."""
+    names = [{who.name for place in run for who in known[place].went} for run in runs]
+    crashes = set[int]()
+    for at in range(1, len(runs)):
+        gap_ms = known[runs[at][0]].at_ms - known[runs[at - 1][-1]].at_ms
+        if gap_ms <= RESTART_GAP_MS and names[at - 1] & names[at]:
+            crashes |= {at - 1, at}
+    return [run for at, run in enumerate(runs) if at not in crashes]
 
 
 def _replacing_all(run: Sequence[int], known: Sequence[SeenRebalance]) -> Iterator[list[int]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from rebalance_monitor.streaming.core.fold import static_members
 from rebalance_monitor.streaming.core.model.messages import counted, listed
 from .durations import duration
-from .rebalances import Explained, NamedMember, SeenRebalance
+from .rebalances import Explained, NamedCause, NamedMember, SeenRebalance
 from .rolling_restarts import rolling_restarts
 
 LEAST_TIMES = 3
@@ -19,6 +19,8 @@ SLACK_MS, SLACK_SHARE = 5_000, 0.1
 """So long after a time-out a join phase may end that the time-out began (others join again with a heartbeat, 3 s), but
 not longer than this share of the time-out: else a departure at any moment would be taken for it."""
 MOST_NAMED = 3
+POLL_TIMED_OUT = "consumer poll timeout has expired"
+"""What Kafka's own consumer gives as its reason (`AbstractCoordinator.java`, 3.2 and later)."""
 WhyPattern = Callable[[Sequence[SeenRebalance]], Mapping[int, Explained]]
 """From all rebalances to those that it explains, by their place in the list."""
 
@@ -101,7 +103,15 @@ def _time_out(one: SeenRebalance, member: NamedMember) -> str | None:
         for which, timeout_ms in (("session", session_ms), ("rebalance", rebalance_ms))
         if timeout_ms <= one.waited_ms <= timeout_ms + min(SLACK_MS, timeout_ms * SLACK_SHARE)
     ]
-    return passed[0] if len(passed) == 1 else None
+    return passed[0] if len(passed) == 1 and _may_be(passed[0], one.proven(member.name)) else None
+
+
+def _may_be(which: str, proven: Iterable[NamedCause]) -> bool:
+    """Whether what is certain of a departure leaves it open that this time-out was why. A member that was too long in
+    its processing leaves by a request; Kafka's own consumer says that it does."""
+    if which == "session":
+        return all(one.kind != "member_left" for one in proven)
+    return all(one.kind != "member_lost" and POLL_TIMED_OUT in (one.client_reason or POLL_TIMED_OUT) for one in proven)
 
 
 def _about(own: Iterable[str], alike: Sequence[str]) -> tuple[str, ...]:
@@ -129,7 +139,8 @@ def _waits(which: str, names: Sequence[str], often: Mapping[tuple[str, str], lis
 
 
 def within_the_delay(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
-    """A Connect worker that was gone and back before the scheduled delay had ended."""
+    """A Connect worker that was gone and back before the scheduled delay had ended. It ends early where a leader knows
+    nothing of the loss: no record announces it any more."""
     found: dict[int, Explained] = {}
     gone: dict[str, tuple[int, int]] = {}
     pairs: list[tuple[int, int, str]] = []
@@ -138,7 +149,9 @@ def within_the_delay(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
             left, until_ms = gone.pop(name, (-1, 0))
             if left >= 0 and one.at_ms <= until_ms:
                 pairs.append((left, place, name))
-        if one.delay_ms:
+        if not one.delay_ms:
+            gone.clear()
+        else:
             gone |= {each.name: (place, one.at_ms + one.delay_ms) for each in one.went}
     of_place: dict[int, set[str]] = {}
     for left, back, name in pairs:

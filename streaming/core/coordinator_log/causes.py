@@ -16,7 +16,7 @@ from typing import Any
 from .line import Began, CoordinatorReason
 
 Object = dict[str, Any]
-SAYS = "the coordinator says: "
+SAYS, CLIENT_SAYS = "the coordinator says: ", "; client reason: "
 _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _KINDS: Mapping[Began, str] = {
     Began.JOINED: "{}_joined",
@@ -115,7 +115,7 @@ def _cause(one: SaidOf, noun: str, generation: Object) -> Object:
     subjects = [] if nobody else [{"type": noun, "id": _called(reason, generation)}]
     said = reason.text.rstrip(".")
     if reason.client_reason is not None and reason.client_reason not in reason.text:
-        said = f"{said}; client reason: {reason.client_reason}"
+        said = f"{said}{CLIENT_SAYS}{reason.client_reason}"
     return {
         "kind": kind,
         "subjects": subjects,
