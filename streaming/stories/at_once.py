@@ -117,7 +117,7 @@ def found_at_once(
         (rebalance.at_ms, group, rebalance)
         for group, own in by_group.items()
         for rebalance in seen(own)
-        if from_ms <= rebalance.at_ms <= until_ms and not rebalance.again
+        if from_ms <= rebalance.at_ms <= until_ms and not rebalance.again and _dated(rebalance)
     ]
     told.sort(key=lambda one: (one[0], one[1], one[2].place))
     cluster = next(iter({one.cluster for one in groups}), "")
@@ -138,6 +138,11 @@ def found_at_once(
         RebalancedAtOnce(cluster, tuple((group, each) for _, group, each in told[first:end]), tuple(shared))
         for (first, end), shared in sorted(run_of.items(), reverse=True)
     ]
+
+
+def _dated(one: SeenRebalance) -> bool:
+    """Whether its time is known well enough: one that was polled came at any time since the sample before."""
+    return one.sampled_ms is not None and one.sampled_ms <= SPAN_MS
 
 
 def _runs(fact: Shared, facts: Sequence[Collection[Shared]], times: Sequence[int]) -> Iterator[tuple[int, int]]:

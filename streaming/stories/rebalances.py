@@ -60,7 +60,8 @@ class SeenRebalance:
     `sole`: names that one member alone had in both. `handed_over`: a member of the record before did not keep what it
     had. `topics`: partitions that members were given, by topic; None where not everybody's could be read. `delay_ms`:
     the scheduled delay that it announces. `again`: it repeats the generation before, without a rebalance.
-    `polled`: its group is not read, and rebalances may be missing before it."""
+    `polled`: its group is not read, and rebalances may be missing before it; `sampled_ms`: it came at most so long
+    before `at_ms` then, 0 where the group is read, None where nothing tells."""
 
     place: RecordOrder
     number: int
@@ -80,6 +81,7 @@ class SeenRebalance:
     consumer: bool = True
     again: bool = False
     polled: bool = False
+    sampled_ms: int | None = 0
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -173,6 +175,7 @@ def _seen(document: Published, before: Published | None) -> SeenRebalance:
         classic=document["lifecycle"] == "classic",
         consumer=document["protocol_type"] == "consumer",
         polled=_polled(document),
+        sampled_ms=_sampled_ms(document),
         again=before is not None and document["generation"] == before["generation"],
     )
 
@@ -218,6 +221,13 @@ def _ids(document: Published) -> dict[str, str]:
 def _polled(*documents: Published) -> bool:
     """Whether one of them was polled: its number counts the assignments that were seen."""
     return any(one.get("sampled") is not None for one in documents)
+
+
+def _sampled_ms(document: Published) -> int | None:
+    sampled = document.get("sampled")
+    if sampled is None:
+        return 0
+    return None if sampled["after_ms"] is None else document["at_ms"] - sampled["after_ms"]
 
 
 def _waited_ms(document: Published, before: Published | None) -> int | None:

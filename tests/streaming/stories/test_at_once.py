@@ -1,5 +1,6 @@
 """Why many groups rebalanced at once: only what all of them share, and hardly any other group has."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.group_sources import capture_of
 from rebalance_monitor.streaming.core.model.published import as_object
+from rebalance_monitor.streaming.core.model.records import Sampled
 from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.stories.at_once import (
     LEAST_GROUPS,
@@ -74,6 +76,15 @@ def test_nothing_is_claimed(made: list[Generation]) -> None:
 def test_three_of_many_are_an_event() -> None:
     (event,) = events(fleet(3, 100))
     assert len(event["groups"]) == LEAST_GROUPS
+
+
+@pytest.mark.parametrize(("after_ms", "told"), [(THEN_MS - SPAN_MS, 1), (THEN_MS - SPAN_MS - 1, 0), (None, 0)])
+def test_of_polled_groups_only_what_samples_date_well_enough(after_ms: int | None, told: int) -> None:
+    made = [
+        replace(one, at_ms=THEN_MS, sampled=Sampled(after_ms, THEN_MS)) if one.at_ms >= THEN_MS else one
+        for one in fleet(12, 30)
+    ]
+    assert len(events(made)) == told
 
 
 def test_groups_of_one_partition_of_the_log() -> None:
