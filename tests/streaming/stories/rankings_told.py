@@ -3,6 +3,7 @@
 `python -m tests.streaming.stories.rankings_told` writes the texts anew.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,6 +79,11 @@ def ranked(made: Made) -> Object:
     source = made()
     (key,) = source.names()
     return source.why(key, 0)
+
+
+def codes(source: CapturedGroups) -> Counter[str]:
+    (key,) = source.names()
+    return Counter({one["code"]: one["count"] for one in source.why(key, 0)["reasons"]})
 
 
 def told(made: Made) -> str:
