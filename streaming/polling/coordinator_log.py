@@ -25,6 +25,8 @@ LOOK_EVERY_S = 1.0
 AGAIN_S = 5.0
 STEP_BYTES = 4 << 20
 HEAD_BYTES = 4096
+LONGEST_LINE_BYTES = 64 << 10
+"""A longer one tells of no rebalance. A step ends where it may read less, so that it cuts no other."""
 BEFORE_BYTES = 64 << 10
 """After a start, so much before the position is read once more: a client's reason may stand there."""
 MARKERS = (b"Preparing to rebalance group ", b"`LeaveGroup` request; client reason: ")
@@ -99,7 +101,7 @@ class CoordinatorLogFollower:
                     if known is None or known in seen:
                         continue
                     seen.add(known)
-                    if left > 0 and (chunk := self._read(file, known, left)) is not None:
+                    if left >= LONGEST_LINE_BYTES and (chunk := self._read(file, known, left)) is not None:
                         chunks.append(chunk)
                         left -= chunk.next_byte - self._positions.get(known, 0)
             except OSError as why:
@@ -114,7 +116,7 @@ class CoordinatorLogFollower:
             raise PartFailed(f"{'; '.join(problems[:NAMED])}{more}", again_in_s=AGAIN_S)
         if not seen and not matching(self._patterns):
             raise PartFailed(f"no file matches {', '.join(self._patterns[:NAMED])}", again_in_s=AGAIN_S)
-        return 0.0 if left <= 0 or any(one.more for one in chunks) else LOOK_EVERY_S
+        return 0.0 if left < LONGEST_LINE_BYTES or any(one.more for one in chunks) else LOOK_EVERY_S
 
     def _read(self, file: BinaryIO, known: str, most: int) -> _Chunk | None:
         assert self._positions is not None
@@ -124,18 +126,18 @@ class CoordinatorLogFollower:
         log = self._logs.get(known)
         if log is None:
             log = self._logs[known] = CoordinatorLog()
-            file.seek(begins := max(0, at - BEFORE_BYTES))
-            _told(log, file.read(at - begins))
+            within = _within_line(file, begins := max(0, at - BEFORE_BYTES))
+            _told(log, file.read(at - begins), within)
         if at >= size:
             return None
-        file.seek(at)
+        within = _within_line(file, at)
         data = file.read(most)
         whole = data.rfind(b"\n") + 1
         if not whole:
-            if len(data) < most:
+            if len(data) < LONGEST_LINE_BYTES:
                 return None  # the line is not finished yet
-            whole = len(data)  # no rebalance is told in a line of this length
-        return _Chunk(known, at + whole, _told(log, data[:whole]), more=at + len(data) < size)
+            whole = len(data)
+        return _Chunk(known, at + whole, _told(log, data[:whole], within), more=at + len(data) < size)
 
     def _keep(self, chunks: Sequence[_Chunk], gone: Collection[str]) -> None:
         assert self._positions is not None
@@ -176,7 +178,16 @@ def _identity(file: BinaryIO) -> str | None:
     return f"{fstat(file.fileno()).st_ino}:{hashlib.sha256(first).hexdigest()[:32]}"
 
 
-def _told(log: CoordinatorLog, data: bytes) -> list[CoordinatorReason]:
+def _within_line(file: BinaryIO, at: int) -> bool:
+    """Whether a line that begins before `at` goes on there; the file is read on from `at`."""
+    file.seek(max(0, at - 1))
+    return at > 0 and file.read(1) != b"\n"
+
+
+def _told(log: CoordinatorLog, data: bytes, within: bool) -> list[CoordinatorReason]:
+    """`within`: its first line is the rest of one, which is no line of the coordinator."""
+    if within:
+        data = data.partition(b"\n")[2]
     if not any(marker in data for marker in MARKERS):
         return []
     lines = (line for line in data.split(b"\n") if any(marker in line for marker in MARKERS))

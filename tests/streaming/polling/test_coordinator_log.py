@@ -130,6 +130,7 @@ def test_a_step_reads_so_much_and_the_next_one_follows_at_once(
     log: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(coordinator_log, "STEP_BYTES", 1_000)
+    monkeypatch.setattr(coordinator_log, "LONGEST_LINE_BYTES", 1_000)
     more(log, "first\n" + "x" * 5_000 + "\n" + line(1) + line(2))
     follows = follower(log, kept)
     steps = [follows.step() for _ in range(12)]
@@ -161,3 +162,17 @@ def test_it_ends_where_another_job_is_the_writer(log: Path, kept: Kept) -> None:
     more(log, line(1))
     kept.deposed = True
     assert follower(log, kept).step() is None
+
+
+def test_a_line_is_not_cut_where_a_step_ends_and_the_rest_of_a_long_one_is_no_line(
+    log: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator_log, "STEP_BYTES", 4_000)
+    monkeypatch.setattr(coordinator_log, "LONGEST_LINE_BYTES", 1_000)
+    more(log, "a\n" + "".join(f"{number:036}: {'x' * 61}\n" for number in range(79)))
+    for number in range(1, 6):
+        more(Path(f"{log}.{number}"), "".join(line(10 * number + one) for one in range(9)))
+    more(Path(f"{log}.6"), "b\n" + "x" * 4_000 + line(8) + line(9))
+    follows = follower(log, kept)
+    assert [follows.step() for _ in range(12)][-1] == coordinator_log.LOOK_EVERY_S
+    assert kept.numbers == [10 * number + one for number in range(1, 6) for one in range(9)] + [9]
