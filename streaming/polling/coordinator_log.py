@@ -3,6 +3,7 @@
     a file is renamed           it is known by its inode and its first line, so it is read on from where it was
     a file is cut or replaced   its first line is another one, or it ends before what was read: read from its beginning
     a file is compressed        passed over
+    a pattern matches no file   how far its files were read is kept: a volume may be away for a while
     a file cannot be read       the part says so in one sentence; the other files are read
 
 A step reads `STEP_BYTES` at most. What it found is kept together with how far it came.
@@ -94,7 +95,9 @@ class CoordinatorLogFollower:
         problems: list[str] = []
         chunks: list[_Chunk] = []
         left = STEP_BYTES
-        for name in matching(self._patterns):
+        found = {pattern: matching([pattern]) for pattern in self._patterns}
+        away = [pattern for pattern, names in found.items() if not names]  # its volume may be back in a moment
+        for name in sorted({name for names in found.values() for name in names}):
             try:
                 with open(name, "rb") as file:
                     known = _identity(file)
@@ -106,7 +109,7 @@ class CoordinatorLogFollower:
                         left -= chunk.next_byte - self._positions.get(known, 0)
             except OSError as why:
                 problems.append(f"{name} cannot be read ({why.strerror})")
-        gone = set() if problems else self._positions.keys() - seen
+        gone = set() if problems or away else self._positions.keys() - seen
         try:
             self._keep(chunks, gone)
         except Deposed:
@@ -114,8 +117,8 @@ class CoordinatorLogFollower:
         if problems:
             more = f", and {len(problems) - NAMED} more" if len(problems) > NAMED else ""
             raise PartFailed(f"{'; '.join(problems[:NAMED])}{more}", again_in_s=AGAIN_S)
-        if not seen and not matching(self._patterns):
-            raise PartFailed(f"no file matches {', '.join(self._patterns[:NAMED])}", again_in_s=AGAIN_S)
+        if len(away) == len(found):
+            raise PartFailed(f"no file matches {', '.join(away[:NAMED])}", again_in_s=AGAIN_S)
         return 0.0 if left < LONGEST_LINE_BYTES or any(one.more for one in chunks) else LOOK_EVERY_S
 
     def _read(self, file: BinaryIO, known: str, most: int) -> _Chunk | None:

@@ -176,3 +176,20 @@ def test_a_line_is_not_cut_where_a_step_ends_and_the_rest_of_a_long_one_is_no_li
     follows = follower(log, kept)
     assert [follows.step() for _ in range(12)][-1] == coordinator_log.LOOK_EVERY_S
     assert kept.numbers == [10 * number + one for number in range(1, 6) for one in range(9)] + [9]
+
+
+def test_files_whose_folder_is_away_for_a_while_are_read_on(kept: Kept, tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "two"]
+    follows = CoordinatorLogFollower("c", [f"{folder}/*.log" for folder in folders], kept, 1)
+    for number, folder in enumerate(folders):
+        folder.mkdir()
+        more(folder / "server.log", line(number))
+    follows.step()
+    away = [folder.rename(f"{folder}.away") for folder in folders]
+    with pytest.raises(PartFailed, match="^no file matches"):
+        follows.step()
+    away[0].rename(folders[0])
+    follows.step()
+    away[1].rename(folders[1])
+    follows.step()
+    assert kept.numbers == [0, 1]
