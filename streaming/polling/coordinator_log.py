@@ -1,6 +1,6 @@
 """Follows brokers' log files for what the coordinators say of rebalances.
 
-    a file is renamed           it is known by its inode and its first line, so it is read on from where it was
+    a file is renamed           it is read on from where it was: it is known by device, inode and first line
     a file is cut or replaced   its first line is another one, or it ends before what was read: read from its beginning
     a file is compressed        passed over
     a pattern matches no file   how far its files were read is kept: a volume may be away for a while
@@ -178,7 +178,8 @@ def _identity(file: BinaryIO) -> str | None:
     if end < 0 and len(head) < HEAD_BYTES:
         return None
     first = head if end < 0 else head[:end]
-    return f"{fstat(file.fileno()).st_ino}:{hashlib.sha256(first).hexdigest()[:32]}"
+    told = fstat(file.fileno())
+    return f"{told.st_dev}:{told.st_ino}:{hashlib.sha256(first).hexdigest()[:32]}"
 
 
 def _within_line(file: BinaryIO, at: int) -> bool:

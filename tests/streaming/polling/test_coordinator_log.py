@@ -186,10 +186,27 @@ def test_files_whose_folder_is_away_for_a_while_are_read_on(kept: Kept, tmp_path
         more(folder / "server.log", line(number))
     follows.step()
     away = [folder.rename(f"{folder}.away") for folder in folders]
-    with pytest.raises(PartFailed, match="^no file matches"):
+    with pytest.raises(PartFailed, match=r"^no file matches"):
         follows.step()
     away[0].rename(folders[0])
     follows.step()
     away[1].rename(folders[1])
     follows.step()
     assert kept.numbers == [0, 1]
+
+
+def test_files_of_two_volumes_with_one_inode_and_one_first_line_are_two(
+    log: Path, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A test has one volume only, so what the system says of the files is made up."""
+    other = log.with_name("server.log.other")
+    more(log, "first\n" + line(1))
+    more(other, "first\n" + line(2) + line(3))
+
+    def on_volumes(number: int) -> os.stat_result:
+        mode, inode, _device, *rest = os.stat(number)
+        return os.stat_result([mode, 7, inode, *rest])
+
+    monkeypatch.setattr(coordinator_log, "fstat", on_volumes)
+    follower(log, kept).step()
+    assert kept.numbers == [1, 2, 3]
