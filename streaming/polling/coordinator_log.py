@@ -50,16 +50,17 @@ class KeptReasons(Protocol):
 
 
 def matching(patterns: Sequence[str]) -> list[str]:
-    """Files that are named or match; one that is named without a pattern need not be there."""
+    """Files that are named or match; one that is named without a pattern need not be there. What is there and no file
+    is passed over: opening a named pipe may wait for ever."""
     found = {
         one for pattern in patterns for one in (glob(pattern, recursive=True) if has_magic(pattern) else [pattern])
     }
-    return sorted(one for one in found if not one.endswith(COMPRESSED) and not path.isdir(one))
+    return sorted(one for one in found if not one.endswith(COMPRESSED) and (path.isfile(one) or not path.exists(one)))
 
 
 def unreadable(patterns: Sequence[str]) -> list[str]:
     """A sentence for each pattern without a file, and for each file that cannot be read."""
-    problems = [f"no file matches {pattern}" for pattern in patterns if has_magic(pattern) and not matching([pattern])]
+    problems = [f"no file matches {pattern}" for pattern in patterns if not matching([pattern])]
     for name in matching(patterns):
         try:
             with open(name, "rb") as file:

@@ -210,3 +210,17 @@ def test_files_of_two_volumes_with_one_inode_and_one_first_line_are_two(
     monkeypatch.setattr(coordinator_log, "fstat", on_volumes)
     follower(log, kept).step()
     assert kept.numbers == [1, 2, 3]
+
+
+def test_only_files_are_opened_for_a_pipe_would_never_answer(log: Path, kept: Kept) -> None:
+    more(log, line(1))
+    pipe = Path(f"{log}.pipe")
+    os.mkfifo(pipe)
+    assert unreadable([f"{log}*", str(pipe), str(log.parent)]) == [
+        f"no file matches {pipe}",
+        f"no file matches {log.parent}",
+    ]
+    follower(log, kept).step()
+    assert kept.numbers == [1]
+    with pytest.raises(PartFailed, match=r"^no file matches .*/server\.log\.pipe\*$"):
+        follower(pipe, kept).step()
