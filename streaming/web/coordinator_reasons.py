@@ -11,25 +11,53 @@ RunStatement = Callable[[LiteralString, Sequence[Any]], list[tuple[Any, ...]]]
 """Its rows, for a statement and its values."""
 
 # `b` is the record before, of the same life of the group id: whoever was in it is nobody of another life. Where it has
-# the same number, this one was written again.
+# the same number, this one was written again. `a` is the record itself. A group id of many lives has as many lines of
+# one number: only those are joined that name one of the members; of one life 20 at most, such lines first.
 _REASONS: LiteralString = """
-select d.place, r.kind, r.text, r.member_id, r.instance_id, r.client_reason, r.offsets_partition, exists (
-    select from rebalance_monitor.stored_contents c where c.hash = b.content and c.day = b.day
-        and c.content -> 'members' @> jsonb_build_array(jsonb_build_object('member_id', r.member_id))
-), not exists (
-    select from rebalance_monitor.stored_generations g
-    where g.cluster = d.cluster and g."group" = d."group" and g.incarnation <> d.incarnation
+with d as materialized (
+    select * from unnest(%s::text[], %s::text[], %s::int4[], %s::int8[], %s::int4[])
+        with ordinality as d (cluster, "group", incarnation, "offset", old_generation, place)
+    where exists (
+        select from rebalance_monitor.coordinator_reasons r
+        where r.cluster = d.cluster and r."group" = d."group" and r.old_generation = d.old_generation
+    )
+), lives as materialized (
+    select k.cluster, k."group", (
+        select min(g.incarnation) = max(g.incarnation) from rebalance_monitor.stored_generations g
+        where g.cluster = k.cluster and g."group" = k."group"
+    ) is not false as one_life
+    from (select distinct cluster, "group" from d) k
+), told as materialized (
+    select d.*, one_life, coalesce(b.members, '[]') as before, coalesce(a.members, '[]') as after
+    from d
+    join lives using (cluster, "group")
+    left join lateral (
+        select g.generation, (
+            select jsonb_path_query_array(c.content, '$.members[*].member_id')
+            from rebalance_monitor.stored_contents c where c.hash = g.content and c.day = g.day
+        ) as members
+        from rebalance_monitor.stored_generations g
+        where g.cluster = d.cluster and g."group" = d."group" and g.incarnation = d.incarnation
+            and g."offset" < d."offset" order by g."offset" desc limit 1
+    ) b on true
+    left join lateral (
+        select jsonb_path_query_array(jsonb_agg(c.content), '$[*].members[*].member_id') as members
+        from rebalance_monitor.stored_generations g
+        join rebalance_monitor.stored_contents c on c.hash = g.content and c.day = g.day
+        where g.cluster = d.cluster and g."group" = d."group" and g.incarnation = d.incarnation
+            and g."offset" = d."offset"
+    ) a on true
+    where b.generation is distinct from d.old_generation + 1
 )
-from unnest(%s::text[], %s::text[], %s::int4[], %s::int8[], %s::int4[])
-    with ordinality as d (cluster, "group", incarnation, "offset", old_generation, place)
-join rebalance_monitor.coordinator_reasons r using (cluster, "group", old_generation)
-left join lateral (
-    select g.generation, g.content, g.day from rebalance_monitor.stored_generations g
-    where g.cluster = d.cluster and g."group" = d."group" and g.incarnation = d.incarnation
-        and g."offset" < d."offset" order by g."offset" desc limit 1
-) b on true
-where b.generation is distinct from d.old_generation + 1
-order by d.place, r.text
+select place, r.kind, r.text, r.member_id, r.instance_id, r.client_reason, r.offsets_partition, was_in, one_life
+from told
+cross join lateral (
+    select *, coalesce(before ? member_id, false) as was_in from rebalance_monitor.coordinator_reasons s
+    where s.cluster = told.cluster and s."group" = told."group" and s.old_generation = told.old_generation
+        and (one_life or before ? member_id or after ? member_id)
+    order by coalesce(before ? member_id or after ? member_id, false) desc, read_day desc, text limit 20
+) r
+order by place, r.text
 """
 
 

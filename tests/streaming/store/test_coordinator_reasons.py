@@ -1,6 +1,8 @@
 """What coordinators said, in a real database: once, by the writer, as long as other detail, joined when it is read."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, LiteralString
 
 import pytest
 
@@ -12,6 +14,7 @@ from rebalance_monitor.streaming.store.coordinator_reasons import ReasonsKeeper
 from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.store.retention import Kept, Retention
+from rebalance_monitor.streaming.web.coordinator_reasons import with_said
 from rebalance_monitor.streaming.web.reader import Reader
 from tests.streaming.store.judging import CAPTURE
 from tests.streaming.store.test_capture import batch
@@ -85,3 +88,37 @@ def test_generations_are_read_with_what_was_said_of_them(dsn: str, store: Postgr
     written = [one["cause"][0]["kind"] for one in records if one["generation"] == 2]
     assert written[-2:] == ["member_replaced", "member_joined"], "the one that was written again has none"
     reader.close()
+
+
+def test_of_many_lines_of_one_number_few_are_read(dsn: str, store: PostgresStore) -> None:
+    epoch, given = store.claim(), replace(settings_of(CAPTURE), name="c")
+    batch(store, given, list(records_of(CAPTURE)), 1, epoch)
+    reader = Reader([Database(dsn)], DatabaseUnreachable)
+    rows = reader.generations({"cluster": "c", "group": "j-pattern"}, None, 500).items
+    reader.close()
+    members = {one.document["generation"]: {m["member_id"] for m in one.document["members"]} for one in rows}
+    (gone,) = members[2] - members[3]
+    said = CoordinatorReason(
+        group="j-pattern", old_generation=2, partition=0, kind=Began.EXPIRED, text="expired", member_id=gone
+    )
+    others = [replace(said, text=f"{number} expired", member_id=f"{number}") for number in range(100)]
+    keeper = ReasonsKeeper(dsn)
+    keeper.keep("c", epoch, {}, [said, *others], ())
+    keeper.close()
+    with store.database.session() as connection:
+        answered: list[int] = []
+
+        def run(statement: LiteralString, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+            found = connection.execute(statement, values).fetchall()
+            answered.append(len(found))
+            return found
+
+        one_life = with_said(rows, run)
+        connection.execute("update rebalance_monitor.stored_generations set incarnation = 9 where generation = 1")
+        lives = with_said(rows, run)
+        connection.rollback()
+    assert answered == [20, 1]
+    for told in (one_life, lives):
+        (third,) = [one.document for one in told if one.document["generation"] == 3]
+        sure = [one["subjects"][0]["id"] for one in third["cause"] if one["certainty"] == "certain"]
+        assert sure == [gone]
