@@ -227,8 +227,10 @@ def sums_of(row: Sequence[int | None]) -> CostSums:
 
 
 def cost_of(generation: Object) -> CostSums:
-    """What one rebalance cost, by the object of its generation."""
+    """What one rebalance cost, by the object of its generation; of one that repeats another, what it cost beside."""
     told = [figure.of(generation) for figure in FIGURES]
+    if generation.get("repeats"):
+        return CostSums(0, tuple(one.amount or None for one in told))
     whole = tuple(int(one.whole and one.amount is not None) for one in told)
     return CostSums(1, tuple(one.amount for one in told), whole)
 

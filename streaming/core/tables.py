@@ -136,7 +136,9 @@ COSTS = PublishedTable(
         Column("at_ms", "int8?", DATABASE, "Timestamp of the record; null: a sum of a day that was cut."),
         Column("generation", "int4?", DATABASE, "Its number; null: a sum of a day that was cut."),
         Column("cause", "text", DATABASE, "Kind of the first cause; none: the records name none."),
-        Column("rebalances", "int8", DATABASE, "How many: 1, or those of the sum."),
+        Column(
+            "rebalances", "int8", DATABASE, "How many: 1, or those of the sum; 0 of a record that repeats a generation."
+        ),
         *COST_COLUMNS,
     ),
 )  # fmt: skip
@@ -157,6 +159,10 @@ DAILY_SUMMARIES = PublishedTable(
         ),
         Column("name", "text", DATABASE, "Which grade, cause, kind of interruption or rule."),
         Column("count", "int8", DATABASE, "How many."),
+        Column(
+            "rebalances", "int8?", DATABASE,
+            "In rows of a cause: the generations of `count` that repeat no other; null: an older release cut the day.",
+        ),
         *COST_COLUMNS,
     ),
 )  # fmt: skip

@@ -83,7 +83,7 @@ _MOVE = (
     "subscription_hash, assignment_hash]) from rebalance_monitor.members where day = {day})",
 )
 _NOTE = "insert into rebalance_monitor.cuts (day, reason) values (%s, %s) on conflict (day) do nothing"
-_COSTS = tuple(column.name for column in COST_COLUMNS)
+_COSTS = ("rebalances", *(column.name for column in COST_COLUMNS))
 _SUMS = ", ".join(f"sum((cost).{one})" for one in _COSTS)
 
 

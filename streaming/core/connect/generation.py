@@ -98,7 +98,7 @@ def copy_of_last(view: GroupView, state: ConnectState, row: Row) -> Generation |
     cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=last.source),))
     result = verdict.not_judged(evidence.WRITTEN_AGAIN).verdict
     published = published_as(
-        view.settings, view.group, view.envelope, row, shares=shares_of, verdict=result, cause=(cause,)
+        view.settings, view.group, view.envelope, row, shares=shares_of, verdict=result, cause=(cause,), repeats=True
     )
     return replace(published, detail=ConnectDetail(delay_ms=observed.delay_ms))
 

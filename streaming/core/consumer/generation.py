@@ -60,6 +60,7 @@ def judged(
         verdict=verdict,
         diff=diff_of(state.holds, holds),
         cause=_causes(view, state, holds, static_members.replaced(state.sightings, sightings), row),
+        repeats=again,
     )
     outputs: list[Output] = [published]
     waits, habits = state.waits if again else Waits(), state.habits

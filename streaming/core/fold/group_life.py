@@ -61,7 +61,7 @@ def written_late(
         return None
     verdict = Verdict(grade=Grade.NOT_JUDGED, reason=WRITTEN_LATE)
     cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=source_of(row)),))
-    return published_as(settings, group, state, row, shares=shares, verdict=verdict, cause=(cause,))
+    return published_as(settings, group, state, row, shares=shares, verdict=verdict, cause=(cause,), repeats=True)
 
 
 def known_again(state: Envelope, body: GroupGeneration) -> bool:

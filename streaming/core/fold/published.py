@@ -65,6 +65,7 @@ def published_as(
     verdict: Verdict,
     diff: Mapping[str, Change] | None = None,
     cause: tuple[Cause, ...] = (),
+    repeats: bool = False,
 ) -> Generation:
     body = body_of(row)
     return Generation(
@@ -83,6 +84,7 @@ def published_as(
         cause=cause,
         verdict=verdict if body.sampled is None else sampling.capped(verdict),
         historic=state.historic,
+        repeats=repeats,
         sampled=body.sampled,
     )
 

@@ -192,6 +192,14 @@ class Generation:
     detail: Annotated[Detail | None, HIDDEN] = None
     settled: Annotated[bool, Says("What statuses and time add is final.")] = False
     historic: Annotated[bool, HIDDEN] = False
+    repeats: Annotated[
+        bool,
+        Says(
+            "The record repeats a generation that was written before, as where a static member was replaced: it is no"
+            " rebalance. Absent otherwise.",
+            optional=True,
+        ),
+    ] = False
     sampled: Annotated[
         Sampled | None,
         Says(

@@ -2,7 +2,7 @@
 -- What rebalances cost: core/costs.py says what each figure is, and of how many rebalances `…_of` is. A figure that is not
 -- known is null.
 create type rebalance_monitor.cost as (
-    cause text,
+    cause text, rebalances bigint,
     moved bigint, moved_of bigint, unassigned_ms bigint, unassigned_ms_of bigint, stopped_ms bigint, stopped_ms_of bigint,
     doubled_ms bigint, doubled_ms_of bigint, held_up bigint, held_up_of bigint
 );
@@ -37,12 +37,19 @@ begin
     if not document -> 'held_up' ? 'followed' then
         told.held_up := (document -> 'held_up' ->> 'records')::bigint;
     end if;
+    told.rebalances := 1;
     told.moved_of := whole::int;
     told.unassigned_ms_of := (told.unassigned_ms is not null)::int;
     told.stopped_ms_of := (told.stopped_ms is not null and not uncertain)::int;
     told.doubled_ms_of := told.stopped_ms_of;
     told.doubled_ms := nullif(told.stopped_ms_of, 0) - 1;
     told.held_up_of := (told.held_up is not null)::int;
+    if document ? 'repeats' then
+        told := (
+            told.cause, 0, nullif(told.moved, 0), 0, nullif(told.unassigned_ms, 0), 0, nullif(told.stopped_ms, 0), 0,
+            null, 0, nullif(told.held_up, 0), 0
+        );
+    end if;
     return told;
 end
 $$;
@@ -61,7 +68,7 @@ create trigger with_cost before insert or update of document on rebalance_monito
 
 -- Of a day that was cut, in the row of each cause; `doubled_ms` in that of the rule. A release that does not know the columns leaves them null.
 alter table rebalance_monitor.daily_summaries
-    add column moved bigint, add column moved_of bigint,
+    add column rebalances bigint, add column moved bigint, add column moved_of bigint,
     add column unassigned_ms bigint, add column unassigned_ms_of bigint,
     add column stopped_ms bigint, add column stopped_ms_of bigint,
     add column doubled_ms bigint, add column doubled_ms_of bigint,
@@ -69,18 +76,18 @@ alter table rebalance_monitor.daily_summaries
 
 -- Each rebalance; what findings tell; and the sums of what was cut. What is kept longer than its day is in these.
 create view rebalance_monitor.costs as
-select g.cluster, g."group", g.day, g.at_ms, g.generation, 1::bigint as rebalances, (told.cost).*
+select g.cluster, g."group", g.day, g.at_ms, g.generation, (told.cost).*
 from rebalance_monitor.stored_generations g
 cross join lateral (select coalesce(g.cost, rebalance_monitor.cost_of(g.document)) as cost offset 0) as told
 where g.day not in (select day from rebalance_monitor.cuts)
 union all
-select i.cluster, i."group", (i.opened_at_ms / 86400000)::integer, null, null, 0, '', null, 0, null, 0, null, 0,
+select i.cluster, i."group", (i.opened_at_ms / 86400000)::integer, null, null, '', 0, null, 0, null, 0, null, 0,
     p.resolved_at_ms - p.opened_at_ms, 0, null, 0
 from rebalance_monitor.incidents i join rebalance_monitor.incident_parts p using (incident_id)
 where i.code = 'CONNECT-K2' and p.resolved_at_ms is not null and p.certainty in ('certain', 'likely')
 union all
-select cluster, "group", day, null, null, case kind when 'cause' then count else 0 end,
-    case kind when 'cause' then name else '' end, moved, coalesce(moved_of, 0), unassigned_ms,
+select cluster, "group", day, null, null, case kind when 'cause' then name else '' end,
+    case kind when 'cause' then coalesce(rebalances, count) else 0 end, moved, coalesce(moved_of, 0), unassigned_ms,
     coalesce(unassigned_ms_of, 0), stopped_ms, coalesce(stopped_ms_of, 0), doubled_ms, coalesce(doubled_ms_of, 0),
     held_up, coalesce(held_up_of, 0)
 from rebalance_monitor.daily_summaries

@@ -46,7 +46,9 @@ def test_the_first_verdict_stands_for_every_record_that_repeats_the_assignments(
     first, *copies = told(consumers((GOES, STAYS), (BACK, STAYS), (replace(BACK, id="m1-3"), STAYS)))
     assert first.verdict.grade is Grade.MATCH
     assert first.verdict.reason is None
+    assert not first.repeats
     for copy in copies:
+        assert copy.repeats
         assert copy.verdict.grade is Grade.MATCH
         assert copy.verdict.assignor == "roundrobin"
         assert copy.verdict.reason is not None
@@ -85,6 +87,7 @@ def test_other_assignments_that_an_assignor_gives_are_a_round_of_their_own() -> 
     first, second = told(consumers((GOES, replace(STAYS, given="a-1")), again))
     assert first.verdict.grade is second.verdict.grade is Grade.MATCH
     assert second.verdict.reason is None
+    assert not second.repeats
 
 
 def test_a_copy_whose_first_record_nobody_saw_is_not_judged() -> None:

@@ -44,6 +44,7 @@ def test_copies_in_every_state_of_a_group_raise_nothing() -> None:
         again(story)
     results = story.fold()
     assert {one.verdict.grade for one in generations(results)} == {Grade.MATCH, Grade.NOT_JUDGED}
+    assert [one.repeats for one in generations(results)] == [False, True, *[False, True, True] * 4]
     assert not [one for one in incidents(results) if one.severity is not Severity.INFO]
 
 
