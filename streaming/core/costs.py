@@ -57,7 +57,7 @@ def _moved(generation: Object) -> FigureOf:
 
 
 def _unassigned(generation: Object) -> FigureOf:
-    if not _connect(generation) or _polled(generation):
+    if not _connect(generation) or _polled(generation) or "emptied" in generation:
         return FigureOf(None)
     return FigureOf(sum(generation["idle_ms"].values()))
 
@@ -68,8 +68,8 @@ def _stopped(generation: Object) -> FigureOf:
     told = generation["downtime"]
     known = [one["total_ms"] for one in told if one["kind"] not in HOW_LONG_UNKNOWN]
     if known:
-        return FigureOf(sum(known), whole=len(known) == len(told))
-    silent = any(move["kind"] in HANDED_OVER for move in generation["moves"])
+        return FigureOf(sum(known), whole=len(known) == len(told) and "emptied" not in generation)
+    silent = "emptied" in generation or any(move["kind"] in HANDED_OVER for move in generation["moves"])
     return FigureOf(None if told or silent or not generation["settled"] else 0)
 
 
@@ -108,7 +108,8 @@ FIGURES = (
         unit="ms of tasks",
         says="How long tasks of Connect were in no worker's hands, by the group's records, all tasks together. Each"
         " record counts the time since the record before, for each task that nobody had after that one.",
-        unknown="A group that is polled, and one that is not Connect's.",
+        unknown="A generation before which the group had no members; a group that is polled, and one that is not"
+        " Connect's.",
         of=_unassigned,
     ),
     CostFigure(
@@ -119,7 +120,8 @@ FIGURES = (
         " worker to the start at the new one, by the best estimate where the old one vanished. It counts with the"
         " generation in which it runs again. Time in which it was also unassigned is in both figures.",
         unknown="A generation without its last word; one that hands something over of which no status says that it had"
-        " stopped; an interruption of kind `no_stop` or `not_known`; a group that is not Connect's.",
+        " stopped, or before which the group had no members (what statuses tell is at least so much); an interruption"
+        " of kind `no_stop` or `not_known`; a group that is not Connect's.",
         of=_stopped,
     ),
     CostFigure(

@@ -7,8 +7,9 @@ nobody                 ├ 1: a-3 ───────┤              and a-3 
 
 A bar is what a record says, until the next record. Where a record between the two is missing (its number is skipped,
 or the group was polled), the bar lasts until a moment that is not known, at the latest until the next record: it is
-not `sure`. What nobody holds is told only of what was held before and is held again, or of what a record calls
-unassigned: else it may have been deleted.
+not `sure`. A bar ends earlier where the generation behind it says since when the group had no members. What nobody
+holds is told only of what was held before and is held again, or of what a record calls unassigned: else it may have
+been deleted.
 """
 
 import re
@@ -98,8 +99,9 @@ class _Step(NamedTuple):
 
 
 def group_lanes(generations: Iterable[Object], until_ms: int, ended_ms: int | None = None) -> GroupLanes:
-    """From documents of generations of one group, in any order, up to `until_ms`. `ended_ms`: since when nobody is in
-    the group any more; None: the members of the last generation are."""
+    """From documents of generations of one group, in any order, up to `until_ms`. The first one after `until_ms` must
+    be among them, if there is one. `ended_ms`: since when nobody is in the group any more; None: the members of the
+    last generation are."""
     some = sorted(generations, key=lambda one: (one["incarnation"], one["source"]["offset"]))
     if not some:
         return GroupLanes(until_ms, until_ms)
@@ -141,23 +143,42 @@ def _steps(some: Sequence[Object], moments: Sequence[int], until_ms: int, ended_
     everything = _all(names for one in shares for names in one.values())
     for at, one in enumerate(some):
         from_ms, next_ms = moments[at], moments[at + 1] if at + 1 < len(some) else last_ms
-        sure_ms = next_ms if at + 1 == len(some) else _known_until(one, some[at + 1], from_ms, next_ms)
+        sure_ms = emptied_ms = next_ms
+        if at + 1 < len(some):
+            emptied_ms = _emptied_ms(some[at + 1], from_ms, next_ms)
+            sure_ms = _known_until(one, some[at + 1], from_ms, emptied_ms)
         given = _unassigned(one, everything)
-        for begins, ends_ms, sure in ((from_ms, sure_ms, True), (sure_ms, next_ms, False)):
+        for begins, ends_ms, sure in ((from_ms, sure_ms, True), (sure_ms, emptied_ms, False)):
             if begins < ends_ms:
                 yield _Step(begins, ends_ms, sure, shares[at], given, one["lifecycle"] == "share")
+        if emptied_ms < next_ms:
+            yield _Step(emptied_ms, next_ms, sure_ms == emptied_ms, {}, frozenset())
     if last_ms < until_ms:
         yield _Step(last_ms, until_ms, True, {}, _all(shares[-1].values()) | _unassigned(some[-1], everything))
 
 
 def _known_until(one: Object, following: Object, from_ms: int, next_ms: int) -> int:
-    """Until when nothing was between two records of which one is known to follow the other."""
+    """Until when nothing was between two records of which one is known to follow the other, or between them only the
+    one that says that the group had no members."""
     between = following.get("sampled")
     if between is not None:
         after_ms = from_ms if between["after_ms"] is None else between["after_ms"]
         return min(max(after_ms, from_ms), next_ms)
-    adjoining = following["incarnation"] == one["incarnation"] and following["generation"] <= one["generation"] + 1
+    latest = one["generation"] + (2 if _since_ms(following) is not None else 1)
+    adjoining = following["incarnation"] == one["incarnation"] and following["generation"] <= latest
     return next_ms if adjoining else from_ms
+
+
+def _emptied_ms(following: Object, from_ms: int, next_ms: int) -> int:
+    """Since when nobody had anything before this generation; `next_ms` where that is not known."""
+    since_ms = _since_ms(following)
+    return next_ms if since_ms is None else min(max(since_ms, from_ms), next_ms)
+
+
+def _since_ms(following: Object) -> int | None:
+    """When the group had no members any more, by the record that says so; of a polled one there is none."""
+    since_ms: int | None = None if "sampled" in following else following.get("emptied", {}).get("since_ms")
+    return since_ms
 
 
 def _by_lane(generation: Object) -> dict[str, Object]:

@@ -39,8 +39,10 @@ def read_history(
     after = {**where, "since_ms": until_ms, "until_ms": until_ms + AFTERWARDS_MS}
     later = reader.generations(after, None, MOST_GENERATIONS)
     documents = [one.document for one in some.items]
-    if later.next is None:
+    if later.items and later.next is None:
         documents += [one.document for one in later.items]
+    elif row.at_ms is not None and row.at_ms >= until_ms:
+        documents += reader.first_generation(row.key, until_ms)
     ended_ms = row.standing_ms if row.status in NOBODY else None
     whole = group_lanes(documents, until_ms, ended_ms)
     lanes = whole.within(from_ms, until_ms)

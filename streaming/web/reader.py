@@ -123,6 +123,15 @@ class Reader:
         )
         return with_said([GenerationRow(*rows[0])], self._rows)[0] if rows else None
 
+    def first_generation(self, key: GroupName, since_ms: int) -> list[Document]:
+        """The group's first generation since a moment; empty if there is none."""
+        rows = self._rows(
+            'select document from rebalance_monitor.generations where cluster = %s and "group" = %s and at_ms >= %s'
+            ' order by at_ms, "offset" limit 1',
+            (*key, since_ms),
+        )
+        return [document for (document,) in rows]
+
     def open_incidents(self, only: Collection[GroupName] | None = None) -> list[IncidentRow]:
         """Not resolved, or people are still told."""
         where, values = ("", []) if only is None else (f" and {queries.ONLY}", _columns(only))

@@ -9,11 +9,18 @@ import httpx
 import pytest
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
+from rebalance_monitor.streaming.core.model.details import GroupEmptied
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import CAUSES
 from rebalance_monitor.streaming.stories.lanes import GroupLanes, LaneBar, LaneMark, MemberLane
 from rebalance_monitor.streaming.web.lanes_drawn import CAUSE_MARKS, lanes_drawing
-from rebalance_monitor.streaming.web.lanes_read import MOST_GENERATIONS, MOST_LANES, GroupHistory, read_history
+from rebalance_monitor.streaming.web.lanes_read import (
+    AFTERWARDS_MS,
+    MOST_GENERATIONS,
+    MOST_LANES,
+    GroupHistory,
+    read_history,
+)
 from rebalance_monitor.streaming.web.parameters import BadRequest
 from rebalance_monitor.streaming.web.reader import Reader, Unavailable
 from rebalance_monitor.streaming.web.window import SPANS, HistoryWindow, history_window, zooms
@@ -173,6 +180,27 @@ def test_windows_that_are_over_are_still_shown(page: httpx.Client) -> None:
     where = {"cluster": "gamma", "group": "under-work", "span": "6h"}
     assert "maintenance by jane" in page.get("/group", params=where).text
     assert "maintenance by jane" not in page.get("/group", params={**where, "group": "waits"}).text
+
+
+@pytest.mark.parametrize(
+    ("back", "ends_ms", "sure"), [({"emptied": GroupEmptied(NOW + 30_000)}, 30_000, True), ({}, 60_000, False)]
+)
+def test_what_comes_hours_later_tells_until_when_the_last_one_lasted(
+    server: str, back: dict[str, GroupEmptied], ends_ms: int, sure: bool
+) -> None:
+    later_ms = 2 * AFTERWARDS_MS
+    with database(server) as store:
+        filled.put(
+            store,
+            builders.generation(1, group="g", generation=1, at_ms=NOW),
+            builders.generation(3, group="g", generation=3, at_ms=NOW + later_ms, **back),
+            builders.generation(4, group="g", generation=4, at_ms=NOW + later_ms + 1_000),
+        )
+        reader = Reader([store.database], Unavailable)
+        row = reader.group(("c", "g"))
+        assert row is not None
+        (bar,) = read_history(reader, row, (), NOW, NOW + 60_000).lanes.lanes[0].bars
+    assert (bar.until_ms - NOW, bar.sure) == (ends_ms, sure)
 
 
 def test_what_does_not_fit_is_counted(server: str) -> None:

@@ -27,7 +27,7 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.notice import Notice, Output
 from rebalance_monitor.streaming.core.incidents.of_every_group import OUTLIVE_EMPTY
 from rebalance_monitor.streaming.core.incidents.transitions import Moment
-from rebalance_monitor.streaming.core.model.details import ConnectDetail
+from rebalance_monitor.streaming.core.model.details import ConnectDetail, GroupEmptied
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade
@@ -75,11 +75,12 @@ def judged(view: GroupView, state: ConnectState, row: Row, never_came: Reason | 
     if not body_of(row).members:
         return _emptied(view, state, row)
     moment = _moment(view, row)
+    emptied = _emptied_before(view, state)
     came_back = Notice(moment=moment, over=workers_gone.open_keys(view))
     state, turn = _run_again(view, replace(state, emptied=None), row, never_came)
     idle = unassigned.without_holder(turn.observed, turn.configured) if turn.configured is not None else ()
     state, doubts = _waits_unseen(state, turn, idle)
-    published = _published(state, turn, idle)
+    published = _published(state, turn, idle, emptied)
     waiting, published = moves.follow(state.waits, published, turn.observed, turn.before, turn.configured)
     state, notices = _examined(replace(state, waits=waiting), turn, idle)
     return state, [came_back, published, Notice(moment=moment, found=doubts), *notices]
@@ -105,6 +106,19 @@ def copy_of_last(view: GroupView, state: ConnectState, row: Row) -> Generation |
 
 def _moment(view: GroupView, row: Row) -> Moment:
     return view.moment(row.timestamp_ms, generation=body_of(row).generation)
+
+
+def _emptied_before(view: GroupView, state: ConnectState) -> GroupEmptied | None:
+    """That the group had no members when this record came, and may have had some before; None where a record with
+    members is the last one, and where nothing comes before: generation 0 is a group that nobody has joined yet."""
+    last, emptied = state.last, state.emptied
+    if last is not None and (last.views or last.generation == 0):
+        return None
+    if emptied is not None:
+        return GroupEmptied(emptied.since_ms)
+    if last is not None:
+        return GroupEmptied(last.at_ms)
+    return GroupEmptied(None) if view.envelope.incarnation else None
 
 
 def _waits_unseen(
@@ -203,7 +217,7 @@ def _skipped(view: GroupView, state: ConnectState, body: GroupGeneration) -> int
     return max(body.generation - 1, 0) if view.envelope.seen_from_start or state.processes else 0
 
 
-def _published(state: ConnectState, turn: Turn, idle: tuple[Subject, ...]) -> Generation:
+def _published(state: ConnectState, turn: Turn, idle: tuple[Subject, ...], emptied: GroupEmptied | None) -> Generation:
     """The generation with its verdict, its causes, what each worker gained and lost, and what is `idle`."""
     observed, last = turn.observed, state.last
     history = None if turn.blind else state.history
@@ -218,7 +232,9 @@ def _published(state: ConnectState, turn: Turn, idle: tuple[Subject, ...]) -> Ge
             diff=diff_of({} if last is None else _held_by_worker(last), _held_by_worker(observed)),
             cause=connect_causes(observed, last, turn.topics.config_topic, history),
         ),
-        detail=ConnectDetail(delay_ms=observed.delay_ms, unassigned=tuple(subject.id for subject in idle)),
+        detail=ConnectDetail(
+            delay_ms=observed.delay_ms, emptied=emptied, unassigned=tuple(subject.id for subject in idle)
+        ),
     )
 
 

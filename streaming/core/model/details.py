@@ -100,6 +100,13 @@ class Burst:
     count: int
 
 
+@dataclass(frozen=True, slots=True)
+class GroupEmptied:
+    """That a group had no members between two generations."""
+
+    since_ms: Annotated[int | None, Says("Timestamp of the record that says so; null: it was not read.")]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectDetail:
     """What a Connect generation has besides what every generation has.
@@ -108,6 +115,14 @@ class ConnectDetail:
     """
 
     delay_ms: Annotated[int | None, Says("The scheduled delay that it announces, 0: none.")] = None
+    emptied: Annotated[
+        GroupEmptied | None,
+        Says(
+            "The group had no members before this generation, and may have had some before that: how long connectors"
+            " and tasks stood still is not in `idle_ms`. Absent otherwise.",
+            optional=True,
+        ),
+    ] = None
     unassigned: Annotated[tuple[str, ...], Says("Configured connectors and tasks that nobody has.")] = ()
     moves: tuple[Move, ...] = ()
     stayed: Annotated[int | None, Says("How many connectors and tasks did not move.")] = None

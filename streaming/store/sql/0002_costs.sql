@@ -12,13 +12,14 @@ language plpgsql immutable parallel safe as $$
 declare
     whole constant boolean := not document ? 'sampled';
     connect constant boolean := document ->> 'protocol_type' = 'connect';
-    uncertain constant boolean :=
-        jsonb_path_exists(document, '$.downtime[*].kind ? (@ == "no_stop" || @ == "not_known")');
+    emptied constant boolean := document ? 'emptied';
+    uncertain constant boolean := emptied
+        or jsonb_path_exists(document, '$.downtime[*].kind ? (@ == "no_stop" || @ == "not_known")');
     told rebalance_monitor.cost;
 begin
     told.cause := coalesce(document -> 'cause' -> 0 ->> 'kind', 'none');
     told.moved := jsonb_array_length(jsonb_path_query_array(document, '$.diff.*.gained[*]'));
-    if connect and whole then
+    if connect and whole and not emptied then
         told.unassigned_ms := (
             select coalesce(sum((one #>> '{}')::bigint), 0) from jsonb_path_query(document, '$.idle_ms.*') as one
         );
@@ -29,7 +30,7 @@ begin
                 document, '$.downtime[*] ? (@.kind != "no_stop" && @.kind != "not_known").total_ms'
             ) as one
         );
-    elsif connect and document @> '{"settled": true}' and not jsonb_path_exists(
+    elsif connect and not emptied and document @> '{"settled": true}' and not jsonb_path_exists(
         document, '$.moves[*].kind ? (@ == "moved_in_two_steps" || @ == "moved_at_once" || @ == "returned")'
     ) then
         told.stopped_ms := 0;

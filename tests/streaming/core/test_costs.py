@@ -24,10 +24,11 @@ from rebalance_monitor.streaming.core.costs import (
     doubled_of,
     entry_of,
 )
-from rebalance_monitor.streaming.core.model.details import DOWNTIMES, MOVES, DowntimeSum, Move
+from rebalance_monitor.streaming.core.model.details import DOWNTIMES, MOVES, DowntimeSum, GroupEmptied, Move
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Certainty, Change, HeldUp, Sampled, Subject
 from tests.streaming.builders import generation, incident, part
+from tests.streaming.core.rules.builders import Story, generations
 
 ROOT = Path(__file__).parents[3]
 MOVED = (Move(job=Subject("task", "a-0"), kind="moved_at_once", before="w1", after="w2"),)
@@ -66,6 +67,7 @@ def test_what_is_gained_is_moved() -> None:
     [
         ({"idle_ms": {"scheduled_delay": 7, "revocation": 2}}, (9, 1)),
         ({}, (0, 1)),
+        ({"emptied": GroupEmptied(1)}, (None, 0)),
         ({"sampled": Sampled(0, 1_000)}, (None, 0)),
         ({"protocol_type": "consumer"}, (None, 0)),
     ],
@@ -82,6 +84,8 @@ def test_time_in_nobodys_hands_is_told_by_records_of_connect(more: Any, told: An
         ({"settled": True, "downtime": (lasted("not_known", 0),)}, (None, 0)),
         ({"settled": True}, (0, 1)),
         ({"settled": True, "moves": MOVED}, (None, 0)),
+        ({"settled": True, "emptied": GroupEmptied(None)}, (None, 0)),
+        ({"settled": True, "emptied": GroupEmptied(1), "downtime": (lasted("clean", 7),)}, (7, 0)),
         ({"settled": False}, (None, 0)),
         ({"settled": True, "protocol_type": "consumer"}, (None, 0)),
     ],
@@ -90,6 +94,32 @@ def test_time_stopped_is_0_only_where_statuses_were_told(more: Any, told: Any) -
     assert figure("stopped_ms", **more) == told
     amount, whole = told
     assert figure("doubled_ms", **more) == ((0, 1) if whole else (None, 0)), amount
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_what_stood_still_while_a_group_had_no_members_is_not_known(killed: bool) -> None:
+    story = Story()
+    story.configure("a", 2)
+    story.join("w1")
+    story.rebalance()
+    for one in ("a", "a-0", "a-1"):
+        story.status(one, "RUNNING", "w1")
+    story.wait(60_000)
+    if not killed:
+        for one in ("a", "a-0", "a-1"):
+            story.status(one, "UNASSIGNED", "w1")
+    story.empty()
+    emptied_ms = story.rows[-1].timestamp_ms
+    story.wait(3_600_000)
+    story.join("w1")
+    story.rebalance()
+    for one in ("a", "a-0", "a-1"):
+        story.status(one, "RUNNING", "w1")
+    story.until(600_000)
+    first, back = generations(story.fold())
+    assert (first.connect.emptied, back.connect.emptied) == (None, GroupEmptied(emptied_ms))
+    told = cost_of(as_object(back)).published()
+    assert (told["unassigned_ms"], told["unassigned_ms_of"], told["stopped_ms_of"]) == (None, 0, 0)
 
 
 def test_a_record_that_repeats_a_generation_is_no_rebalance() -> None:
@@ -140,6 +170,7 @@ GENERATIONS = st.builds(
     protocol_type=st.sampled_from(["connect", "consumer"]),
     downtime=st.sampled_from([(), (lasted("clean", 7),), (lasted("no_stop", 0),)]),
     settled=st.booleans(),
+    emptied=st.sampled_from([None, GroupEmptied(1)]),
     held_up=st.sampled_from([None, HELD_UP, replace(HELD_UP, followed=8)]),
     repeats=st.booleans(),
 )

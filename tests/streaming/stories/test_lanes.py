@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rebalance_monitor.streaming.core.model.details import GroupEmptied
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import ConnectShare, Sampled
 from rebalance_monitor.streaming.stories.lanes import GroupLanes, LaneBar, group_lanes
@@ -85,6 +86,21 @@ def test_a_group_without_members_holds_nothing() -> None:
         "w1:8083": [(100, 200, "a-0", True)],
         "": [(200, 400, "a-0", True)],
     }
+
+
+def test_a_group_that_had_no_members_in_between_held_nothing() -> None:
+    first, back = generation(1, 100, {1: {0}}), generation(3, 300, {1: {0}}, emptied=GroupEmptied(200))
+    assert told(group_lanes([first, back], 400)) == {
+        "w1:8083": [(100, 200, "a-0", True), (300, 400, "a-0", True)],
+        "": [(200, 300, "a-0", True)],
+    }
+    later = generation(4, 300, {1: {0}}, emptied=GroupEmptied(200))
+    assert told(group_lanes([first, later], 400)) == {
+        "w1:8083": [(100, 200, "a-0", False), (300, 400, "a-0", True)],
+        "": [(200, 300, "a-0", False)],
+    }
+    unread = generation(9, 300, {1: {0}}, incarnation=1, emptied=GroupEmptied(None))
+    assert told(group_lanes([first, unread], 400))["w1:8083"][0] == (100, 300, "a-0", False)
 
 
 def test_what_could_not_be_read_is_not_nothing() -> None:
