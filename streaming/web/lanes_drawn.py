@@ -46,10 +46,10 @@ CAUSE_MARKS = {
         ),
     ),
     "●": (
-        "follows from one before, or the cause is not known",
+        "follows from one before, was asked for by who was there, or the cause is not known",
         (
             "delay_expired", "revocation_follow_up", "backoff_follow_up", "leader_changed", "probing_rebalance",
-            "version_probing", "unknown",
+            "version_probing", "worker_rejoined", "member_rejoined", "begun_by_coordinator", "unknown",
         ),
     ),
 }  # fmt: skip
