@@ -84,7 +84,7 @@ _MOVE = (
 )
 _NOTE = "insert into rebalance_monitor.cuts (day, reason) values (%s, %s) on conflict (day) do nothing"
 _COSTS = ("rebalances", *(column.name for column in COST_COLUMNS))
-_SUMS = ", ".join(f"sum((cost).{one})" for one in _COSTS)
+_SUMS = ", ".join(f"least(sum((cost).{one}), 9223372036854775807)" for one in _COSTS)
 
 
 def _adding(select: str, *costs: str) -> str:
@@ -152,7 +152,7 @@ with gone as (
     delete from rebalance_monitor.outbox where incident_id in (select incident_id from gone)
 ), counted as ({
     _adding(
-        '''select cluster, "group", (opened_at_ms / 86400000)::int, 'rule', rule, count(*), sum(ms)
+        '''select cluster, "group", least(opened_at_ms / 86400000, 2147483647)::int, 'rule', rule, count(*), sum(ms)
     from gone left join doubled using (incident_id) group by 1, 2, 3, 5''',
         "doubled_ms",
     )

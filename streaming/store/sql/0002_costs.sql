@@ -1,6 +1,6 @@
 -- needs 0001
 -- What rebalances cost: core/costs.py says what each figure is, and of how many rebalances `…_of` is. A figure that is not
--- known is null.
+-- known is null; one that does not fit is the largest that does, as in all that is stored.
 create type rebalance_monitor.cost as (
     cause text, rebalances bigint,
     moved bigint, moved_of bigint, unassigned_ms bigint, unassigned_ms_of bigint, stopped_ms bigint, stopped_ms_of bigint,
@@ -21,12 +21,12 @@ begin
     told.moved := jsonb_array_length(jsonb_path_query_array(document, '$.diff.*.gained[*]'));
     if connect and whole and not emptied then
         told.unassigned_ms := (
-            select coalesce(sum((one #>> '{}')::bigint), 0) from jsonb_path_query(document, '$.idle_ms.*') as one
+            select least(coalesce(sum((one #>> '{}')::bigint), 0), 9223372036854775807) from jsonb_path_query(document, '$.idle_ms.*') as one
         );
     end if;
     if connect and jsonb_path_exists(document, '$.downtime[*]') then
         told.stopped_ms := (
-            select sum((one #>> '{}')::bigint) from jsonb_path_query(
+            select least(sum((one #>> '{}')::bigint), 9223372036854775807) from jsonb_path_query(
                 document, '$.downtime[*] ? (@.kind != "no_stop" && @.kind != "not_known").total_ms'
             ) as one
         );
@@ -67,7 +67,8 @@ $$;
 create trigger with_cost before insert or update of document on rebalance_monitor.stored_generations
     for each row execute function rebalance_monitor.with_cost();
 
--- Of a day that was cut, in the row of each cause; `doubled_ms` in that of the rule. A release that does not know the columns leaves them null.
+-- Of a day that was cut, in the row of each cause; `doubled_ms` in that of the rule. A release that does not know the
+-- columns leaves them null.
 alter table rebalance_monitor.daily_summaries
     add column rebalances bigint, add column moved bigint, add column moved_of bigint,
     add column unassigned_ms bigint, add column unassigned_ms_of bigint,
@@ -82,7 +83,7 @@ from rebalance_monitor.stored_generations g
 cross join lateral (select coalesce(g.cost, rebalance_monitor.cost_of(g.document)) as cost offset 0) as told
 where g.day not in (select day from rebalance_monitor.cuts)
 union all
-select i.cluster, i."group", (i.opened_at_ms / 86400000)::integer, null, null, '', 0, null, 0, null, 0, null, 0,
+select i.cluster, i."group", least(i.opened_at_ms / 86400000, 2147483647)::integer, null, null, '', 0, null, 0, null, 0, null, 0,
     p.resolved_at_ms - p.opened_at_ms, 0, null, 0
 from rebalance_monitor.incidents i join rebalance_monitor.incident_parts p using (incident_id)
 where i.code = 'CONNECT-K2' and p.resolved_at_ms is not null and p.certainty in ('certain', 'likely')

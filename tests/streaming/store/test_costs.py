@@ -213,3 +213,14 @@ def test_moments_in_no_calendar_and_too_many_lines(world: World, monkeypatch: py
     with pytest.raises(BadRequest, match="nothing to split costs by"):
         asked(world.dsn, "topic")
     assert by_of("rebalance") == ("cluster", "group", "rebalance")
+
+
+def test_a_sum_that_does_not_fit_is_the_largest_that_does(dsn: str, world: World) -> None:
+    """A number of a record may be anything: no record may stop the job, or the answer for all others."""
+    most = 2**63 - 1
+    with psycopg.connect(dsn) as database:
+        (found,) = database.execute(
+            "select (rebalance_monitor.cost_of(%s)).unassigned_ms",
+            (Jsonb({"protocol_type": "connect", "idle_ms": {"a": most, "b": most}}),),
+        ).fetchone() or (None,)
+    assert found == most
