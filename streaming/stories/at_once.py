@@ -11,8 +11,8 @@ number of facts that were tried must be below `MOST_CHANCE`.
 """
 
 import re
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
 from typing import Any, NamedTuple
@@ -88,14 +88,20 @@ def ranges(moments: Iterable[GroupMoment]) -> list[tuple[str, int, int]]:
     found: list[tuple[str, int, int]] = []
     for cluster, some in by_cluster.items():
         some.sort()
-        for at, (from_ms, _) in enumerate(some):
-            end = bisect_left(some, (from_ms + SPAN_MS + 1, ""))
-            if len({group for _, group in some[at:end]}) >= LEAST_GROUPS:
+        end, inside = 0, Counter[str]()
+        for from_ms, group in some:
+            while end < len(some) and some[end][0] <= from_ms + SPAN_MS:
+                inside[some[end][1]] += 1
+                end += 1
+            if len(inside) >= LEAST_GROUPS:
                 until_ms = some[end - 1][0]
                 if found and found[-1][0] == cluster and from_ms <= found[-1][2]:
                     found[-1] = cluster, found[-1][1], until_ms
                 else:
                     found.append((cluster, from_ms, until_ms))
+            inside[group] -= 1
+            if not inside[group]:
+                del inside[group]
     return sorted(found, key=lambda one: -one[2])
 
 
@@ -106,10 +112,11 @@ def standing(document: Published) -> GroupStanding:
 
 
 def found_at_once(
-    documents: Iterable[Published], from_ms: int, until_ms: int, groups: Collection[GroupStanding]
+    documents: Iterable[Published], from_ms: int, until_ms: int, groups: Iterable[GroupStanding]
 ) -> list[RebalancedAtOnce]:
     """The events of one cluster between two moments. `documents`: the generations of that time in any order, and of
-    each group the one before; `groups`: all groups of the cluster that have members."""
+    each group the one before; `groups`: all groups of the cluster that have members, gone through once and only where
+    enough groups share something."""
     by_group: dict[str, list[Published]] = {}
     for one in documents:
         by_group.setdefault(one["group"], []).append(one)
@@ -120,20 +127,33 @@ def found_at_once(
         if from_ms <= rebalance.at_ms <= until_ms and not rebalance.again and _dated(rebalance)
     ]
     told.sort(key=lambda one: (one[0], one[1], one[2].place))
-    cluster = next(iter({one.cluster for one in groups}), "")
+    places: dict[Shared, list[int]] = {}
+    for place, (*_, rebalance) in enumerate(told):
+        for fact in _moved(rebalance):
+            places.setdefault(fact, []).append(place)
+    times = [at_ms for at_ms, *_ in told]
+    asked = [
+        (fact, run, names)
+        for fact, some in sorted(places.items())
+        for run in _runs(some, times)
+        if len(names := {group for _, group, _ in told[slice(*run)]}) >= LEAST_GROUPS
+    ]
+    if not asked:
+        return []
+    there = {one.group: one for one in groups}
+    cluster = next((one.cluster for one in there.values()), "")
+    having: dict[Shared, set[str]] = {fact: set() for fact, *_ in asked}
+    had = [(group, _had(rebalance)) for _, group, rebalance in told if group in there]
+    for group, shared in (*((one.group, one.shared) for one in there.values()), *had):
+        for fact in shared & having.keys():
+            having[fact].add(group)
     run_of: dict[tuple[int, int], list[SharedBy]] = {}
-    facts = [_moved(rebalance) for _, _, rebalance in told]
-    had = {group: frozenset().union(*(_had(each) for _, name, each in told if name == group)) for group in by_group}
-    tried = sorted({fact for several in facts for fact in several})
-    for fact in tried:
-        for first, end in _runs(fact, facts, [at_ms for at_ms, *_ in told]):
-            names = {group for _, group, _ in told[first:end]}
-            others = {one.group: one.shared for one in groups if one.group not in names}
-            have = sum(fact in shared or fact in had.get(group, ()) for group, shared in others.items())
-            rare = have <= len(others) * MOST_OTHERS_SHARE
-            chance = comb(len(names) + have, len(names)) / comb(len(names) + len(others), len(names)) * len(tried)
-            if len(names) >= LEAST_GROUPS and rare and chance < MOST_CHANCE:
-                run_of.setdefault((first, end), []).append(SharedBy(fact, len(names), len(others), have))
+    for fact, run, names in asked:
+        others, have = len(there.keys() - names), len(having[fact] - names)
+        if have <= others * MOST_OTHERS_SHARE:
+            chance = comb(len(names) + have, len(names)) / comb(len(names) + others, len(names)) * len(places)
+            if chance < MOST_CHANCE:
+                run_of.setdefault(run, []).append(SharedBy(fact, len(names), others, have))
     return [
         RebalancedAtOnce(cluster, tuple((group, each) for _, group, each in told[first:end]), tuple(shared))
         for (first, end), shared in sorted(run_of.items(), reverse=True)
@@ -145,18 +165,16 @@ def _dated(one: SeenRebalance) -> bool:
     return one.sampled_ms is not None and one.sampled_ms <= SPAN_MS
 
 
-def _runs(fact: Shared, facts: Sequence[Collection[Shared]], times: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First place and the one behind the last, of rebalances that all have the fact, none of them later than the span
-    after the first."""
-    first = None
-    for place, several in enumerate(facts):
-        if first is not None and (fact not in several or times[place] > times[first] + SPAN_MS):
-            yield first, place
-            first = None
-        if first is None and fact in several:
+def _runs(places: Sequence[int], times: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First place and the one behind the last, of rebalances without a gap between them, none of them later than the
+    span after the first. `places`: of those that have a fact; `times`: of all rebalances."""
+    first = end = places[0]
+    for place in places:
+        if place > end or times[place] > times[first] + SPAN_MS:
+            yield first, end
             first = place
-    if first is not None:
-        yield first, len(facts)
+        end = place + 1
+    yield first, end
 
 
 def _moved(one: SeenRebalance) -> frozenset[Shared]:

@@ -1,6 +1,8 @@
 """Why many groups rebalanced at once: only what all of them share, and hardly any other group has."""
 
+from collections.abc import Iterator
 from dataclasses import replace
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from rebalance_monitor.streaming.stories.at_once import (
     LEAST_GROUPS,
     SPAN_MS,
     GroupMoment,
+    GroupStanding,
     event_object,
     found_at_once,
     ranges,
@@ -123,3 +126,63 @@ def test_groups_that_a_lab_moves_by_chance_share_nothing(name: str) -> None:
     """All on one host, many with the client id of their library, on few partitions."""
     source = capture_of(str(GROUPS / name))
     assert source.at_once(0) == {"kind": "at_once", "since_ms": 0, "all": True, "events": []}
+
+
+class CountedName(str):
+    """A name that counts how often it is looked up."""
+
+    looked_up = 0
+    __eq__ = str.__eq__
+
+    def __hash__(self) -> int:
+        CountedName.looked_up += 1
+        return super().__hash__()
+
+
+def lookups(count: int) -> int:
+    """What `ranges` does for so many rebalances within the span."""
+    moments = [GroupMoment("k", CountedName(f"group-{number % 50}"), number) for number in range(count)]
+    CountedName.looked_up = 0
+    assert ranges(moments) == [("k", 0, count - 1)]
+    return CountedName.looked_up
+
+
+def test_twice_as_many_moments_are_twice_the_work() -> None:
+    assert lookups(800) < 3 * lookups(400)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5 * SPAN_MS), st.sampled_from("abcd")), max_size=40))
+def test_ranges_are_those_of_each_moment_s_span(told: list[tuple[int, str]]) -> None:
+    expected: list[tuple[int, int]] = []
+    for from_ms, _ in sorted(told):
+        inside = [one for one in told if from_ms <= one[0] <= from_ms + SPAN_MS]
+        if len({group for _, group in inside}) >= LEAST_GROUPS:
+            until_ms = max(at_ms for at_ms, _ in inside)
+            joined = bool(expected) and from_ms <= expected[-1][1]
+            expected[-1:] = [(expected[-1][0], until_ms)] if joined else [*expected[-1:], (from_ms, until_ms)]
+    found = ranges(GroupMoment("k", group, at_ms) for at_ms, group in told)
+    assert found == [("k", *one) for one in reversed(expected)]
+
+
+def test_no_other_group_is_looked_at_where_nothing_is_shared() -> None:
+    """Who reads them from a database reads nothing then."""
+
+    def unread() -> Iterator[GroupStanding]:
+        raise AssertionError("the groups were read")
+        yield  # a generator
+
+    documents = [as_object(one) for one in fleet(12, 30, apart_ms=SPAN_MS)]
+    assert found_at_once(documents, THEN_MS, THEN_MS + 12 * SPAN_MS, unread()) == []
+
+
+def test_chance_is_computed_of_enough_groups_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of these groups has a client id that no other has: only the host is a question, and its chance a ratio."""
+    computed = []
+
+    def counted(of: int, some: int) -> int:
+        computed.append((of, some))
+        return comb(of, some)
+
+    monkeypatch.setattr("rebalance_monitor.streaming.stories.at_once.comb", counted)
+    assert len(events(fleet(12, 40))) == 1
+    assert computed == [(12, 12), (52, 12)]
