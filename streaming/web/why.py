@@ -1,6 +1,6 @@
 """Why groups rebalance, from stored generations: all that is read for it is bounded, and the answer says so."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from rebalance_monitor.streaming.stories import at_once, why
@@ -10,9 +10,9 @@ from .rows import GroupName
 USUAL_WHY_MS, USUAL_AT_ONCE_MS = 7 * 24 * 3_600_000, 3_600_000
 A_READ = 50
 """Generations of one statement: those of large groups are large."""
-MOST_MOMENTS, MOST_DOCUMENTS = 10_000, 500
-"""So many rebalances of all groups are looked at for whether many came at once, and so many generations of the times in
-which they did: the newest."""
+MOST_MOMENTS, MOST_RANGES, MOST_DOCUMENTS = 10_000, 50, 500
+"""So many rebalances of all groups are looked at for whether many came at once, so many times in which they did, and so
+many generations of these: the newest."""
 Object = dict[str, Any]
 
 
@@ -31,8 +31,10 @@ def at_once_object(
     """Rebalances of many groups as one event each, the newest first. `only`: the groups that may be looked at."""
     told = reader.moments(since_ms, until_ms, only, MOST_MOMENTS + 1)
     moments = [at_once.GroupMoment(*one) for one in told[:MOST_MOMENTS] if cluster in (None, one[0])]
-    events, complete, left = [], len(told) <= MOST_MOMENTS, MOST_DOCUMENTS
-    for name, from_ms, to_ms in at_once.ranges(moments):
+    found = at_once.ranges(moments)
+    events, complete, left = [], len(told) <= MOST_MOMENTS and len(found) <= MOST_RANGES, MOST_DOCUMENTS
+    members: dict[str, _WithMembers] = {}
+    for name, from_ms, to_ms in found[:MOST_RANGES]:
         count = sum(one.cluster == name and from_ms <= one.at_ms <= to_ms for one in moments)
         if count > left:
             complete = False
@@ -40,10 +42,44 @@ def at_once_object(
         left -= count
         rows = reader.generations({"cluster": name, "since_ms": from_ms, "until_ms": to_ms}, only, MOST_DOCUMENTS).items
         before = reader.newest_before(from_ms, name, {(name, row.group) for row in rows}, empty=True)
-        there = reader.newest_before(to_ms + 1, name, only, empty=False)
         documents = [*(row.document for row in rows), *before]
-        events += at_once.found_at_once(documents, from_ms, to_ms, [at_once.standing(one) for one in there])
+        there = members.setdefault(name, _WithMembers(reader, name, only, moments)).at(to_ms)
+        events += at_once.found_at_once(documents, from_ms, to_ms, there)
     return at_once.at_once_object(since_ms, events, all_of_them=complete)
+
+
+class _WithMembers:
+    """The groups of a cluster that have members, at moments of which each is earlier than the one before. All are read
+    at the first of them, and then those alone that rebalanced since. `moments`: of all rebalances up to the first."""
+
+    def __init__(
+        self,
+        reader: Reader,
+        cluster: str,
+        only: Collection[GroupName] | None,
+        moments: Sequence[at_once.GroupMoment],
+    ) -> None:
+        self._reader, self._cluster, self._only, self._moments = reader, cluster, only, moments
+        self._found: dict[str, at_once.GroupStanding] = {}
+        self._at_ms: int | None = None
+
+    def at(self, at_ms: int) -> Iterator[at_once.GroupStanding]:
+        """They as of this moment; nothing is read before the first one is taken."""
+        again = self._only if self._at_ms is None else self._rebalanced(at_ms, self._at_ms)
+        for _, group in again or ():
+            self._found.pop(group, None)
+        if again is None or again:
+            documents = self._reader.newest_before(at_ms + 1, self._cluster, again, empty=False)
+            self._found |= {one["group"]: at_once.standing(one) for one in documents}
+        self._at_ms = at_ms
+        yield from self._found.values()
+
+    def _rebalanced(self, after_ms: int, until_ms: int) -> set[GroupName]:
+        return {
+            (one.cluster, one.group)
+            for one in self._moments
+            if one.cluster == self._cluster and after_ms < one.at_ms <= until_ms
+        }
 
 
 def _documents(reader: Reader, where: dict[str, Any]) -> Iterator[Object]:

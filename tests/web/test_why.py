@@ -1,25 +1,80 @@
 """The ranking and the events, from stored generations: what is read is bounded, and is what a capture gives."""
 
+from collections.abc import Collection, Iterator
 from dataclasses import replace
+from typing import Any
 
 import httpx
 import pytest
 
 from rebalance_monitor.streaming.core.model.published import as_object
+from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
+from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.stories import why
 from rebalance_monitor.streaming.web import pages
 from rebalance_monitor.streaming.web.api import PageSource
 from rebalance_monitor.streaming.web.reader import Reader
+from rebalance_monitor.streaming.web.rows import GroupName
 from rebalance_monitor.streaming.web.scope import EVERYTHING
 from rebalance_monitor.streaming.web.upstream import StreamingJob
 from rebalance_monitor.streaming.web.why import at_once_object, why_object
-from tests.streaming.stories.fleets import THEN_MS, fleet
+from tests.streaming.stories.fleets import BEFORE_MS, THEN_MS, fleet, generation
 from tests.web.conftest import database
 from tests.web.filled import put
 
 pytestmark = pytest.mark.postgres
 LATE_MS = 2**53
+LATER_MS = THEN_MS + 60_000
+
+
+class CountedReader(Reader):
+    """`looked`: moment and number of groups of each look at who has members; `asked`: looks for rebalances."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.looked: list[tuple[int, int]] = []
+        self.asked = 0
+
+    def newest_before(
+        self, at_ms: int, cluster: str, only: Collection[GroupName] | None, *, empty: bool
+    ) -> list[dict[str, Any]]:
+        found = super().newest_before(at_ms, cluster, only, empty=empty)
+        if not empty:
+            self.looked.append((at_ms, len(found)))
+        return found
+
+    def moments(self, *given: Any) -> list[tuple[str, str, int]]:
+        self.asked += 1
+        return super().moments(*given)
+
+
+def losing(host_of: dict[int, str], lost: list[tuple[int, int]], groups: int = 45) -> list[Generation]:
+    """So many groups, some with a second member. `lost`: (group, moment) at which that member is gone."""
+    at_ms = dict(lost)
+    made = []
+    for number in range(groups):
+        name, own = f"group-{number:03}", {f"group-{number:03}-1": f"10.1.0.{number}"}
+        hosts = own | ({f"{name}-2": host_of[number]} if number in host_of else {})
+        where: dict[str, Any] = {"partition": number, "offset": 2 * number}
+        made.append(generation(name, 1, BEFORE_MS + number, hosts, **where))
+        if number in at_ms:
+            made.append(generation(name, 2, at_ms[number], own, **where | {"offset": 2 * number + 1}))
+    return made
+
+
+TWO_EVENTS = losing(
+    {number: "10.0.0.1" if number < 6 or number == 12 else "10.0.0.2" for number in range(13)},
+    [*((number, THEN_MS + number) for number in range(6)), *((number, LATER_MS + number) for number in range(6, 13))],
+)
+"""Six groups lose a member on one host, a minute later six others on another; then one more loses its on the first."""
+
+
+@pytest.fixture(scope="module")
+def two_events(server: str) -> Iterator[PostgresStore]:
+    with database(server) as store:
+        put(store, *TWO_EVENTS)
+        yield store
 
 
 def test_events_are_found_in_stored_generations_of_the_groups_that_may_be_seen(server: str) -> None:
@@ -66,3 +121,39 @@ def test_the_ranking_is_that_of_all_generations_read_page_by_page(server: str, m
         monkeypatch.setattr(why, "MOST_REBALANCES", 1)
         newest = why_object(reader, ("k", "group-000"), 0, LATE_MS)
         assert (newest["rebalances"], newest["all"], newest["first_ms"]) == (1, False, THEN_MS)
+
+
+def test_who_has_members_is_read_once_and_then_of_groups_that_changed_since(
+    two_events: PostgresStore,
+) -> None:
+    reader = CountedReader([two_events.database], DatabaseUnreachable)
+    told = at_once_object(reader, None, THEN_MS, LATE_MS)
+    later, first = told["events"]
+    assert [(one["name"], one["groups"], one["others_have"]) for one in later["shared"]] == [("10.0.0.2", 6, 0)]
+    # Another group had a member there at that time, which it lost a minute later.
+    assert [(one["name"], one["groups"], one["others_have"]) for one in first["shared"]] == [("10.0.0.1", 6, 1)]
+    assert told["all"] is True
+    assert reader.looked == [(LATER_MS + 12 + 1, 45), (THEN_MS + 5 + 1, 7)]
+
+
+def test_the_newest_times_are_looked_at_and_no_more_than_so_many(
+    two_events: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = CountedReader([two_events.database], DatabaseUnreachable)
+    monkeypatch.setattr("rebalance_monitor.streaming.web.why.MOST_RANGES", 1)
+    told = at_once_object(reader, None, THEN_MS, LATE_MS)
+    assert ([one["from_ms"] for one in told["events"]], told["all"]) == ([LATER_MS + 6], False)
+    assert len(reader.looked) == 1
+
+
+def test_nobody_is_looked_at_where_groups_rebalanced_together_by_chance(server: str) -> None:
+    apart_ms = 30_000
+    made = losing(
+        {number: f"10.0.0.{number}" for number in range(30)},
+        [(number, THEN_MS + number // 3 * apart_ms + number) for number in range(30)],
+    )
+    with database(server) as store:
+        put(store, *made)
+        reader = CountedReader([store.database], DatabaseUnreachable)
+        told = at_once_object(reader, None, THEN_MS, LATE_MS)
+        assert (told["events"], told["all"], reader.looked) == ([], True, [])
