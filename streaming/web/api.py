@@ -5,7 +5,7 @@ A group outside the scope is answered like one that does not exist.
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_monitor.streaming.core.columns import date_of
@@ -24,7 +24,7 @@ from .reader import Reader, Unavailable
 from .rows import GapRow, GroupName, IncidentRow, ListPage, SummaryRow
 from .scope import EVERYTHING, Scope, TeamOf, visible
 from .upstream import StreamingJob
-from .why import USUAL_AT_ONCE_MS, USUAL_WHY_MS, at_once_object, why_object
+from .why import USUAL_AT_ONCE_MS, USUAL_WHY_MS, RecentEvents, at_once_object, why_object
 from .window import bounded
 
 MOST_READ = 200_000
@@ -57,6 +57,7 @@ class PageSource:
     topics_of: Callable[[GroupName], Collection[str]] = lambda _: ()
     lasts_ms: LastsMs = by_the_catalogue
     expects_of: ExpectsOf = expects_nothing
+    recent: RecentEvents = field(default_factory=RecentEvents)
 
     def gaps(self, key: GroupName) -> list[GapRow]:
         """The last gaps of this group's records and topics, acknowledged ones too."""

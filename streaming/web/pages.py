@@ -46,7 +46,6 @@ from .parameters import cursor, place
 from .rows import NOBODY
 from .scope import Scope
 from .tasks import task_view
-from .why import USUAL_AT_ONCE_MS, at_once_object
 from .window import history_window, window_address, zooms
 
 INCIDENTS_SHOWN = 50
@@ -196,7 +195,7 @@ def fleet_page(source: PageSource, scope: Scope, query: FleetQuery = ALL_GROUPS)
         incidents=known.incidents[:INCIDENTS_SHOWN],
         more_incidents=max(0, len(known.incidents) - INCIDENTS_SHOWN),
         last=[story(row) for row in last.items],
-        at_once=at_once_object(source.reader, only, now_ms - USUAL_AT_ONCE_MS, now_ms)["events"],
+        at_once=source.recent.events(source.reader, scope, only, now_ms),
     )
 
 

@@ -1,13 +1,17 @@
 """Why groups rebalance, from stored generations: all that is read for it is bounded, and the answer says so."""
 
 from collections.abc import Collection, Iterator, Sequence
+from threading import Lock
 from typing import Any
 
 from rebalance_monitor.streaming.stories import at_once, why
-from .reader import Reader
+from .reader import WAIT_S, Reader, Unavailable
 from .rows import GroupName
+from .scope import Scope
 
 USUAL_WHY_MS, USUAL_AT_ONCE_MS = 7 * 24 * 3_600_000, 3_600_000
+KEPT_MS = 60_000
+"""So long the fleet's page shows the events that it found."""
 A_READ = 50
 """Generations of one statement: those of large groups are large."""
 MOST_MOMENTS, MOST_RANGES, MOST_DOCUMENTS = 10_000, 50, 500
@@ -46,6 +50,31 @@ def at_once_object(
         there = members.setdefault(name, _WithMembers(reader, name, only, moments)).at(to_ms)
         events += at_once.found_at_once(documents, from_ms, to_ms, there)
     return at_once.at_once_object(since_ms, events, all_of_them=complete)
+
+
+class RecentEvents:
+    """Events of the last hour for the fleet's page, which browsers load again and again: for each scope one request
+    looks for them, at most once in KEPT_MS. Safe for many threads."""
+
+    def __init__(self) -> None:
+        self._found: dict[Scope, tuple[int, list[Object]]] = {}
+        self._looking: dict[Scope, Lock] = {}
+
+    def events(self, reader: Reader, scope: Scope, only: Collection[GroupName] | None, now_ms: int) -> list[Object]:
+        """`only`: the groups of the scope. While another request looks, what was found before; Unavailable."""
+        looking = self._looking.setdefault(scope, Lock())
+        if not looking.acquire(timeout=0 if scope in self._found else WAIT_S):
+            if scope in self._found:
+                return self._found[scope][1]
+            raise Unavailable("too many requests at once; try again in a moment")
+        try:
+            at_ms, events = self._found.get(scope, (None, []))
+            if at_ms is None or abs(now_ms - at_ms) >= KEPT_MS:
+                events = at_once_object(reader, only, now_ms - USUAL_AT_ONCE_MS, now_ms)["events"]
+                self._found[scope] = now_ms, events
+            return events
+        finally:
+            looking.release()
 
 
 class _WithMembers:

@@ -16,9 +16,9 @@ from rebalance_monitor.streaming.web import pages
 from rebalance_monitor.streaming.web.api import PageSource
 from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.rows import GroupName
-from rebalance_monitor.streaming.web.scope import EVERYTHING
+from rebalance_monitor.streaming.web.scope import EVERYTHING, Scope
 from rebalance_monitor.streaming.web.upstream import StreamingJob
-from rebalance_monitor.streaming.web.why import at_once_object, why_object
+from rebalance_monitor.streaming.web.why import KEPT_MS, at_once_object, why_object
 from tests.streaming.stories.fleets import BEFORE_MS, THEN_MS, fleet, generation
 from tests.web.conftest import database
 from tests.web.filled import put
@@ -144,6 +144,22 @@ def test_the_newest_times_are_looked_at_and_no_more_than_so_many(
     told = at_once_object(reader, None, THEN_MS, LATE_MS)
     assert ([one["from_ms"] for one in told["events"]], told["all"]) == ([LATER_MS + 6], False)
     assert len(reader.looked) == 1
+
+
+def test_pages_of_one_scope_show_what_was_found_within_a_minute(two_events: PostgresStore) -> None:
+    reader, now_ms = CountedReader([two_events.database], DatabaseUnreachable), LATER_MS + 1_000
+    source = PageSource(reader, StreamingJob("http://127.0.0.1:9"), lambda *_: "", clock_ms=lambda: now_ms)
+    first = pages.fleet_page(source, EVERYTHING)
+    assert "Rebalanced at once" in first
+    now_ms += KEPT_MS - 1
+    assert "Rebalanced at once" in pages.fleet_page(source, EVERYTHING)
+    assert reader.asked == 1
+    assert "Rebalanced at once" not in pages.fleet_page(source, Scope("others", clusters=("another",)))
+    assert reader.asked == 2
+    now_ms += 1
+    pages.fleet_page(source, EVERYTHING)
+    assert reader.asked == 3
+    source.job.close()
 
 
 def test_nobody_is_looked_at_where_groups_rebalanced_together_by_chance(server: str) -> None:
