@@ -28,7 +28,8 @@ from .why import USUAL_AT_ONCE_MS, USUAL_WHY_MS, RecentEvents, at_once_object, w
 from .window import bounded
 
 MOST_READ = 200_000
-"""Sums that are put together for one answer about costs: a team's are those of its groups."""
+"""Sums that are put together for one answer about costs by team: a team's are those of its groups. Without teams each
+sum is a line."""
 GAPS_OF_A_GROUP = 20
 """So many stand on a group's page; the API lists all."""
 
@@ -160,11 +161,18 @@ def costs(source: PageSource, scope: Scope, values: Values) -> Object:
     except ValueError as why:
         raise BadRequest(str(why)) from None
     question = CostQuestion(**{**values, "by": by})
-    entries = source.reader.costs(question, source.only(scope), MOST_READ + 1)
+    most, what = (MOST_READ, "takes more than {} sums") if "team" in by else (MOST_LINES, "gives more than {} lines")
+    entries = source.reader.costs(question, source.only(scope), most + 1)
+    if len(entries) > most:
+        raise BadRequest(_too_much(by, what.format(most)))
     told = answer(entries, question, source.team_of, source.reader.being_cut())
-    if len(entries) > MOST_READ or len(told["lines"]) > MOST_LINES:
-        raise BadRequest(f"by={','.join(by)} gives more than {MOST_LINES} lines; ask for fewer days, or by fewer words")
+    if len(told["lines"]) > MOST_LINES:
+        raise BadRequest(_too_much(by, f"gives more than {MOST_LINES} lines"))
     return told
+
+
+def _too_much(by: Iterable[str], what: str) -> str:
+    return f"by={','.join(by)} {what}; ask for fewer days, or by fewer words"
 
 
 def generation(source: PageSource, scope: Scope, values: Values) -> Object:

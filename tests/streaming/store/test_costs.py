@@ -7,14 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg.types.json import Jsonb
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.columns import DAY_MS, date_of
-from rebalance_monitor.streaming.core.costs import DOUBLED, by_of, cost_of, entry_of, sums_of
+from rebalance_monitor.streaming.core.costs import DOUBLED, CostEntry, by_of, cost_of, entry_of, sums_of
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Certainty, RebalanceCost, Source
 from rebalance_monitor.streaming.core.replay import replay
@@ -224,3 +226,32 @@ def test_a_sum_that_does_not_fit_is_the_largest_that_does(dsn: str, world: World
             (Jsonb({"protocol_type": "connect", "idle_ms": {"a": most, "b": most}}),),
         ).fetchone() or (None,)
     assert found == most
+
+
+def test_what_is_too_much_is_refused_before_it_is_summed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for group in "ghi":
+        world.write(TODAY, group=group)
+    read = []
+
+    class Counted(Reader):
+        def costs(self, *given: Any) -> list[CostEntry]:
+            found = super().costs(*given)
+            read.append(len(found))
+            return found
+
+    monkeypatch.setattr("tests.streaming.store.test_costs.Reader", Counted)
+    monkeypatch.setattr("rebalance_monitor.streaming.web.api.MOST_LINES", 1)
+    assert len(asked(world.dsn, "cause")["lines"]) == 1
+    with monkeypatch.context() as patched:
+        patched.setattr("rebalance_monitor.streaming.web.api.answer", None)
+        with pytest.raises(BadRequest, match="by=cluster,group gives more than 1 lines"):
+            asked(world.dsn, "group")
+    with pytest.raises(BadRequest, match="by=team gives more than 1 lines"):
+        asked(world.dsn, "team")
+    monkeypatch.setattr("rebalance_monitor.streaming.web.api.MOST_READ", 2)
+    with monkeypatch.context() as patched:
+        patched.setattr("rebalance_monitor.streaming.web.api.answer", None)
+        with pytest.raises(BadRequest, match="by=team takes more than 2 sums"):
+            asked(world.dsn, "team")
+    # Of a team each group is read; else a line is one sum, and one more than may be is enough to know.
+    assert read == [1, 2, 3, 3]
