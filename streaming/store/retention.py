@@ -84,7 +84,8 @@ _MOVE = (
 )
 _NOTE = "insert into rebalance_monitor.cuts (day, reason) values (%s, %s) on conflict (day) do nothing"
 _COSTS = ("rebalances", *(column.name for column in COST_COLUMNS))
-_SUMS = ", ".join(f"least(sum((cost).{one}), 9223372036854775807)" for one in _COSTS)
+_MOST = 2**63 - 1
+_SUMS = ", ".join(f"case when sum((cost).{one}) > {_MOST} then {_MOST} else sum((cost).{one}) end" for one in _COSTS)
 
 
 def _adding(select: str, *costs: str) -> str:

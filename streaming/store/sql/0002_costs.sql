@@ -21,14 +21,17 @@ begin
     told.moved := jsonb_array_length(jsonb_path_query_array(document, '$.diff.*.gained[*]'));
     if connect and whole and not emptied then
         told.unassigned_ms := (
-            select least(coalesce(sum((one #>> '{}')::bigint), 0), 9223372036854775807) from jsonb_path_query(document, '$.idle_ms.*') as one
+            select least(coalesce(sum((one #>> '{}')::bigint), 0), 9223372036854775807)
+            from jsonb_path_query(document, '$.idle_ms.*') as one
         );
     end if;
     if connect and jsonb_path_exists(document, '$.downtime[*]') then
         told.stopped_ms := (
-            select least(sum((one #>> '{}')::bigint), 9223372036854775807) from jsonb_path_query(
-                document, '$.downtime[*] ? (@.kind != "no_stop" && @.kind != "not_known").total_ms'
-            ) as one
+            select case when sum(ms) > 9223372036854775807 then 9223372036854775807 else sum(ms) end from (
+                select (one #>> '{}')::bigint as ms from jsonb_path_query(
+                    document, '$.downtime[*] ? (@.kind != "no_stop" && @.kind != "not_known").total_ms'
+                ) as one
+            ) as stopped
         );
     elsif connect and not emptied and document @> '{"settled": true}' and not jsonb_path_exists(
         document, '$.moves[*].kind ? (@ == "moved_in_two_steps" || @ == "moved_at_once" || @ == "returned")'
@@ -83,8 +86,8 @@ from rebalance_monitor.stored_generations g
 cross join lateral (select coalesce(g.cost, rebalance_monitor.cost_of(g.document)) as cost offset 0) as told
 where g.day not in (select day from rebalance_monitor.cuts)
 union all
-select i.cluster, i."group", least(i.opened_at_ms / 86400000, 2147483647)::integer, null, null, '', 0, null, 0, null, 0, null, 0,
-    p.resolved_at_ms - p.opened_at_ms, 0, null, 0
+select i.cluster, i."group", least(i.opened_at_ms / 86400000, 2147483647)::integer, null, null, '', 0, null, 0, null, 0,
+    null, 0, p.resolved_at_ms - p.opened_at_ms, 0, null, 0
 from rebalance_monitor.incidents i join rebalance_monitor.incident_parts p using (incident_id)
 where i.code = 'CONNECT-K2' and p.resolved_at_ms is not null and p.certainty in ('certain', 'likely')
 union all
