@@ -126,6 +126,8 @@ def test_costs_are_those_of_the_api(url: str, page: httpx.Client, capsys: pytest
     assert {line["cluster"] for line in shown["lines"]} >= {"alpha", "beta"}
     assert main(["cost", "--since", "3650d", "--group", "zombies", "--by", ""]) == DONE
     assert "rebalances from " in capsys.readouterr().out
-    assert main(["cost", "--group", "nobody"]) == CANNOT_TELL
+    assert main(["cost", "--since", "1d", "--group", "zombies"]) == CANNOT_TELL
     assert capsys.readouterr().out.startswith("no rebalance is known from ")
+    assert main(["cost", "--group", "nobody"]) == BAD_INPUT
+    assert "no group 'nobody' is known" in capsys.readouterr().err
     assert page.get("/api/v1/costs", params={"by": "topic"}).json()["error"].startswith("'topic' is nothing to split")
