@@ -105,7 +105,7 @@ def test_no_configuration_and_no_credential_is_in_it(configuration: Path, tmp_pa
         (["--max-bytes", "1k"], 2, "more than 1,024 bytes were read; name groups with --group, a shorter --since"),
         (["--group", "nobody-*"], 3, "no record of groups that match nobody-* is there, so nothing is written"),
         (["--max-bytes", "much"], 2, "--max-bytes 'much' is no size; write 500k, 64m or 2g"),
-        (["--cluster", "other"], 2, "capture needs one cluster, and there are own; name it with --cluster"),
+        (["--cluster", "other"], 2, "no cluster 'other' is configured; there are own"),
     ],
 )
 def test_what_cannot_be_is_one_sentence_and_writes_nothing(
