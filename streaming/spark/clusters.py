@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.polling.coordinator_log import followed
 from rebalance_monitor.streaming.polling.pollers import polled
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from rebalance_monitor.streaming.supervision import look_after_all, places, sentence
-from .application import Application, did_not_start
+from .application import did_not_start
 from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
 from .identity import identified
@@ -38,9 +38,9 @@ from .job import Job, Served, log_event
 from .observing import Leases, Observer
 from .scratch import scratch_folder
 from .session import master_of, stop_session
+from .shared_session import SharedSession
 from .stopping import LOOK_EVERY_S, ClusterStop, Stop, Stopping, end_at_once, start_session_aside
 from .tasks import OpenStore
-from .warming import warm_up
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,31 +62,6 @@ Forget = Callable[[str], None]
 """Nothing more is told of the cluster of this name."""
 Reload = Callable[[], Settings | None]
 """The configuration as it is now; None where it is not valid, which was said by then."""
-
-
-class SharedSession:
-    """Spark's session, which whoever needs it waits for."""
-
-    def __init__(self) -> None:
-        self.wanted, self._there = threading.Event(), threading.Event()
-        self.spark: SparkSession | None = None
-
-    def is_there(self, spark: "SparkSession") -> None:
-        self.spark = spark
-        self._there.set()
-
-    def wait(self, stop: Stopping) -> "SparkSession | None":
-        """The session once it is there; None if the end comes first."""
-        self.wanted.set()
-        while not self._there.wait(LOOK_EVERY_S):
-            if stop:
-                return None
-        return self.spark
-
-    def look(self) -> None:
-        """CannotRun where Spark does not run the application any more."""
-        if self.spark is not None:
-            Application(self.spark, str(self.spark.sparkContext.master), now_s := time.monotonic()).look(now_s)
 
 
 class ClusterThread:
@@ -283,13 +258,11 @@ class Clusters:
     def _stand_by(self, section: ClusterSection, holding: "Holding", stop: Stopping) -> None:
         """Until the job that holds the lease has ended, or the end comes first. Spark runs by then, and brokers
         answered a moment ago."""
-        warm, asked_s = False, time.monotonic()
+        asked_s = time.monotonic()
         while not stop and not holding.look():
             self._session.wanted.set()
-            if not warm and (spark := self._session.spark) is not None:
-                warm_up(spark, self._scratch)
-                warm = True
-            if warm:
+            if self._session.spark is not None:
+                self._session.warm_up(self._scratch)
                 holding.says_so()
             if time.monotonic() - asked_s > ASK_EVERY_S:
                 cluster_id(section, holding.trouble, stop)

@@ -61,8 +61,7 @@ NO_LEADER = -1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
     """Everything the source must know; it stands in the query's plan. `unread`: of the status of the reader before this
-    one. `committed`: kinds of topics of which
-    only records of committed transactions are read."""
+    one. `committed`: kinds of topics of which only records of committed transactions are read."""
 
     cluster: str
     cluster_id: str

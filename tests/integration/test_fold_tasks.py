@@ -3,9 +3,11 @@
 import logging
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial, reduce
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -21,6 +23,7 @@ from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfS
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport
 from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders
 from rebalance_monitor.streaming.spark.failures import BundleFailed
+from rebalance_monitor.streaming.spark.shared_session import SharedSession
 from rebalance_monitor.streaming.spark.tasks import SparkTasks
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.postgres_server import postgres_server
@@ -104,6 +107,16 @@ def worker_pids(spark: Any) -> set[int]:
             yield pa.RecordBatch.from_pydict({"pid": [os.getpid()]})
 
     return {row.pid for row in spark.range(2).mapInArrow(tell, "pid bigint").collect()}
+
+
+def test_clusters_that_stand_by_together_warm_their_session_once(spark: Any, tmp_path: Path) -> None:
+    session = SharedSession()
+    session.is_there(spark)
+    with ThreadPoolExecutor(3) as clusters:
+        for each in [clusters.submit(session.warm_up, tmp_path) for _ in range(3)]:
+            each.result()
+    assert (tmp_path / "warming" / "commits" / "0").exists()
+    assert not (tmp_path / "warming" / "commits" / "1").exists()
 
 
 def test_workers_are_processes_of_their_own(spark: Any) -> None:

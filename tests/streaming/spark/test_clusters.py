@@ -10,9 +10,10 @@ import pytest
 
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.ports import Deposed
-from rebalance_monitor.streaming.spark.clusters import Clusters, SharedSession
+from rebalance_monitor.streaming.spark.clusters import Clusters
 from rebalance_monitor.streaming.spark.failures import CannotRun, ClusterRefused
 from rebalance_monitor.streaming.spark.identity import identified
+from rebalance_monitor.streaming.spark.shared_session import SharedSession
 from rebalance_monitor.streaming.spark.stopping import Stop
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from tests.waiting import until
