@@ -84,13 +84,13 @@ def emptied(fold: Intake, standing: Standing) -> None:
 def deleted(fold: Intake, row: Row) -> None:
     """The group was deleted."""
     fold.envelope = replace(fold.envelope, members=0, rebalanced_ms=())
-    if fold.settings.awaits(fold.group):
+    if fold.awaited:
         _members(fold, row.timestamp_ms, Evidence(source=source_of(row)), None)
 
 
 def outlive(fold: Intake) -> frozenset[str]:
     """Codes of rules whose incidents outlive the group's deletion."""
-    return frozenset({FEWER_MEMBERS.code}) if fold.settings.awaits(fold.group) else frozenset()
+    return frozenset({FEWER_MEMBERS.code}) if fold.awaited else frozenset()
 
 
 def due_ms(fold: Intake) -> int | None:
@@ -111,7 +111,7 @@ def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
 def look(fold: Intake, tick: Tick, last: LastRecord | None, progress: GroupProgress | None) -> None:
     """What the configuration, the clock and the last sample of its offsets say of the group. `last`: the record judged
     last."""
-    expects, at_ms = fold.settings.expects(fold.group), clocks.groups_time(fold.envelope, tick.now_ms)
+    expects, at_ms = fold.expects, clocks.groups_time(fold.envelope, tick.now_ms)
     open_now = {key: one.code for key, one in fold.open().items() if one.code in CODES}
     wanted = _wanted(expects)
     if not (wanted or open_now):
@@ -157,7 +157,7 @@ def _counted(
     fold: Intake, members: int, at_ms: int, here: Evidence, number: int, found: Generation | None, *, new: bool
 ) -> None:
     """A record or target of a generation with so many members. `new`: a rebalance completed it."""
-    limit = fold.settings.expects(fold.group).rebalances_per_hour
+    limit = fold.expects.rebalances_per_hour
     known = fold.envelope.rebalanced_ms
     if limit is not None and new:
         since_ms = at_ms - HOUR_MS
@@ -173,7 +173,7 @@ def _counted(
 
 def _members(fold: Intake, at_ms: int, here: Evidence, found: Generation | None, number: int | None = None) -> None:
     """What a record says of the number of members. `found`: the generation or target that it is."""
-    if fold.settings.expects(fold.group).members_at_least is not None:
+    if fold.expects.members_at_least is not None:
         generation = number if number is not None else fold.envelope.generation or 0
         finding = _fewer(fold, fold.envelope.members or 0, at_ms, here, found)
         fold.publish([_notice(fold, FEWER_MEMBERS, at_ms, finding, generation)])
@@ -181,7 +181,7 @@ def _members(fold: Intake, at_ms: int, here: Evidence, found: Generation | None,
 
 def _there(fold: Intake) -> int | None:
     """How many members the group has; None where nobody knows, or where it need not be there."""
-    known, awaited = fold.envelope, fold.settings.awaits(fold.group)
+    known, awaited = fold.envelope, fold.awaited
     if known.deleted:
         return 0 if awaited else None
     if known.members is not None or not awaited:
@@ -191,7 +191,7 @@ def _there(fold: Intake) -> int | None:
 
 
 def _fewer(fold: Intake, members: int, at_ms: int, here: Evidence, found: Generation | None) -> Finding | None:
-    least = fold.settings.expects(fold.group).members_at_least
+    least = fold.expects.members_at_least
     if least is None or members >= least:
         return None
     never = fold.envelope.members is None
@@ -229,7 +229,7 @@ def _standing_still(found: Generation) -> str:
 
 def _too_many(fold: Intake) -> tuple[int, ...]:
     """When the newest generations were completed that are one more than expected; () where there are not so many."""
-    limit, known = fold.settings.expects(fold.group).rebalances_per_hour, fold.envelope.rebalanced_ms
+    limit, known = fold.expects.rebalances_per_hour, fold.envelope.rebalanced_ms
     return known[-(limit + 1) :] if limit is not None and len(known) > limit else ()
 
 

@@ -5,6 +5,7 @@ record that is unreadable     the group knows less         gap             whom 
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TypeVar, assert_never
 
 from rebalance_monitor.schemas.frozen import replace
@@ -29,7 +30,7 @@ from rebalance_monitor.streaming.core.model.records import (
     Waiting,
 )
 from rebalance_monitor.streaming.core.model.results import GapRecord, Part, Result, Source, UndecodableRecord
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Expectations
 from rebalance_monitor.streaming.core.reading import decoding
 from . import sampling
 from .capabilities import TopicReader
@@ -85,6 +86,16 @@ class Intake:
         """The bodies to be stored; one whose lifecycle this release does not have is carried on as it is."""
         texts = {name: session.stored() for name, session in self.sessions.items()}
         return {**self._bodies, **{name: text for name, text in texts.items() if text is not None}}
+
+    @cached_property
+    def expects(self) -> Expectations:
+        """What its owner expects of the group."""
+        return self.settings.expects(self.group)
+
+    @cached_property
+    def awaited(self) -> bool:
+        """Whether the group must be there: it is expected by its whole name."""
+        return self.settings.awaits(self.group)
 
     @property
     def shown_until_ms(self) -> int | None:
