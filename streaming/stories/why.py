@@ -1,8 +1,8 @@
 """Why a group rebalances: the causes of many rebalances as a ranking, each line with what it rests on.
 
-    41 of 60 (likely): member consumer-7 on 10.0.3.4 was gone 41 times 300.2 to 303.1 s after the rebalance before; …
-    12 of 60 (certain): members joined: consumer-9 on 10.0.3.5 3 times, consumer-1 on 10.0.3.6 and 5 more
-     7 of 60: the records do not tell
+    41 of 60: member consumer-7 on 10.0.3.4 was gone 41 times 300.2 to 303.1 s after the rebalance before; … (likely)
+    12 of 60: members joined: consumer-9 on 10.0.3.5 3 times, consumer-1 on 10.0.3.6 and 5 more
+     7 of 60: cannot tell; no record shows a cause
 
 Each rebalance is counted once: under the first pattern of `why_patterns` that explains it, else under the first of its
 own causes in the order of `KINDS`. A line is as certain as the least certain of its rebalances.
