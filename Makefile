@@ -75,7 +75,7 @@ probing: install  ## judge Streams applications whose copies restore slowly, or 
 attack: install  ## judge captures and simulated clusters with wrong clocks, holes and late starts (at most an hour; resumes)
 	@exec $(BIN)/python -m lab.attack $(ARGS)
 
-chaos: install  ## kill parts of a running system, and count what is lost, doubled or wrong (15 min; ARGS="--kills 200" resumes)
+chaos: install  ## kill parts of a running system, and count what is lost, doubled or wrong (20 min; as root with nft: cut networks, full disks, too; ARGS="--kills 200" resumes)
 	@exec $(BIN)/python -m lab.chaos $(ARGS)
 
 test: install  ## run every test, one line per tier (TIER=unit: one tier; ARGS="-x" goes to pytest)

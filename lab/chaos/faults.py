@@ -7,27 +7,32 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from lab.chaos import isolated
 from lab.chaos.killing_job import AFTER, BEFORE, INSIDE
 from lab.chaos.world import World
+from lab.cluster import postgres
 from lab.sessions import end_session, signal_session
 
 SHORT_S, AWAY_S = 3.0, 6.0
+LONG_S = 20.0
+"""Longer than a lease, and than a connection lasts whose other end says nothing."""
 _CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'rebalance-monitor'"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`changes`: of the holder, at most."""
+    """`changes`: of the holder, at most. `isolated`: only where the world has a network and disks of its own."""
 
     name: str
     strike: Callable[[World], None]
     changes: int = 1
+    isolated: bool = False
 
 
-def _kill(*pids: int) -> None:
+def _signal(number: signal.Signals, *pids: int) -> None:
     for pid in pids:
         with suppress(OSError):
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, number)
 
 
 def _job(world: World) -> None:
@@ -44,7 +49,7 @@ def _driver(world: World) -> None:
 
 
 def _of_holder(*words: str) -> Callable[[World], None]:
-    return lambda world: _kill(*world.holder().processes(*words))
+    return lambda world: _signal(signal.SIGKILL, *world.holder().processes(*words))
 
 
 def _point(name: str) -> Callable[[World], None]:
@@ -86,6 +91,34 @@ def _broker_pauses(world: World) -> None:
     os.kill(world.broker.child.pid, signal.SIGCONT)
 
 
+def _postgres_pauses(world: World) -> None:
+    pids = postgres.processes(world.postgres)
+    _signal(signal.SIGSTOP, *pids)
+    time.sleep(LONG_S)
+    _signal(signal.SIGCONT, *pids)
+
+
+def _postgres_cut(world: World) -> None:
+    assert world.postgres.port is not None
+    isolated.cut(world.postgres.port, LONG_S)
+
+
+def _broker_cut(world: World) -> None:
+    isolated.cut(world.broker.port, LONG_S)
+
+
+def _postgres_full(world: World) -> None:
+    with isolated.full(world.postgres.data):
+        time.sleep(AWAY_S)
+    if not postgres.runs(world.postgres):
+        postgres.start_again(world.postgres)
+
+
+def _job_full(world: World) -> None:
+    with isolated.full(world.holder().disk):
+        time.sleep(AWAY_S)
+
+
 def _receiver_away(world: World) -> None:
     world.receiver.hold()
     time.sleep(AWAY_S)
@@ -110,7 +143,12 @@ FAULTS = (
     Fault("job stands still for a moment", _pauses, changes=0),
     Fault("PostgreSQL crashed", World.crash_postgres),
     Fault("connections to PostgreSQL cut", _connections_cut, changes=0),
+    Fault("PostgreSQL stands still past the lease", _postgres_pauses),
+    Fault("no packet from or to PostgreSQL", _postgres_cut, isolated=True),
+    Fault("PostgreSQL's disk is full", _postgres_full, isolated=True),
     Fault("broker killed", World.kill_broker, changes=0),
     Fault("broker stands still", _broker_pauses, changes=0),
+    Fault("no packet from or to the broker", _broker_cut, changes=0, isolated=True),
+    Fault("the job's disk is full", _job_full, isolated=True),
     Fault("receiver does not answer", _receiver_away, changes=0),
 )

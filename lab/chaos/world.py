@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -17,6 +18,7 @@ import yaml
 from lab.asking import local
 from lab.bench.prepared import described
 from lab.bench.stage import BenchStage
+from lab.chaos import isolated
 from lab.chaos.load import LOG_TOPIC, PacedLoad
 from lab.cluster import broker, jars, postgres
 from lab.errors import LabError
@@ -28,6 +30,7 @@ from lab.sessions import end_session, members
 
 RECOVERED_WITHIN_S = 180.0
 LOOK_S = 0.25
+POSTGRES_DISK_MIB, JOB_DISK_MIB = 1_024, 64
 LEASE_TAKEN = '"event": "lease_taken"'
 
 
@@ -36,6 +39,7 @@ class Monitor:
 
     def __init__(self, lab: Lab, name: str, configuration: Path, points: Path, port: int) -> None:
         self._lab, self.name, self.port = lab, name, port
+        self.disk = lab.folder / f"spark-{port}"
         self._command = [sys.executable, "-m", "lab.chaos.killing_job", str(configuration), str(points)]
         self.child: Child | None = None
         self.starts = 0
@@ -88,6 +92,8 @@ class World:
         self._stage = BenchStage(self.lab)
         self._stage.prepare()
         self.postgres, self.broker = self._stage.postgres, self._stage.broker
+        if isolated.entered():
+            self._isolate_postgres()
         self.load = PacedLoad(self.broker.address, self._seed)
         self.receiver.__enter__()
         self.lab.on_stop(lambda: self.receiver.__exit__(None, None, None))
@@ -96,6 +102,8 @@ class World:
             path = self.lab.folder / f"monitor-{number}.yaml"
             path.write_text(yaml.safe_dump(self._configuration(port), sort_keys=False))
             self.monitors.append(Monitor(self.lab, f"job-{number}", path, self.points, port))
+            if isolated.entered():
+                self._on_small_disk(self.monitors[-1].disk, JOB_DISK_MIB)
         self.monitors[0].look()
         self.wait("the first job", self.monitors[0].ready)
         self._supervisor.start()
@@ -122,6 +130,19 @@ class World:
             "alerting": {"webhooks": [{"name": "hook", "url": f"{self.receiver.url}/hook"}]},
             "spark": {"driver_memory": "600m", "checkpoint_dir": str(self.lab.folder / f"spark-{port}")},
         }
+
+    def _isolate_postgres(self) -> None:
+        """On a disk of its own and at a port of loopback."""
+        (port,) = free_ports(1)
+        postgres.stop_server(self.postgres.data)
+        self._on_small_disk(self.postgres.data, POSTGRES_DISK_MIB)
+        dsn = f"postgresql://postgres@{HOST}:{port}/postgres"
+        self.postgres = replace(self.postgres, dsn=dsn, port=port)
+        postgres.start_again(self.postgres)
+
+    def _on_small_disk(self, folder: Path, mib: int) -> None:
+        isolated.on_small_disk(folder, mib)
+        self.lab.on_stop(lambda: isolated.taken_away(folder))
 
     def _supervise(self) -> None:
         while not self._watching.wait(LOOK_S):

@@ -1,4 +1,4 @@
-"""A real PostgreSQL from a Python package, on a Unix socket; nothing listens on TCP.
+"""A real PostgreSQL from a Python package, on a Unix socket; nothing listens on TCP, but for where a port is given.
 
 As root the package makes a system user, because PostgreSQL refuses to run as root, and opens the folders above the
 data folder to it: keep no secret beside it.
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lab.errors import LabError
+from lab.ports import HOST
 from lab.process import Lab, disk_errors
 
 _SYSTEM_USER = "pgserver"  # the user the package makes when run as root
@@ -26,6 +27,7 @@ class Postgres:
 
     data: Path
     dsn: str
+    port: int | None = None
 
 
 def _tools() -> Path:
@@ -70,9 +72,21 @@ def crash(server: Postgres) -> None:
 
 def start_again(server: Postgres) -> None:
     """Start a stopped server on the data that it had, at the same address."""
-    done = _pg_ctl(server.data, "-o", f'-h "" -k "{server.data}"', "-l", str(server.data / "log"), "start")
+    where = '-h ""' if server.port is None else f"-h {HOST} -p {server.port}"
+    done = _pg_ctl(server.data, "-o", f'{where} -k "{server.data}"', "-l", str(server.data / "log"), "start")
     if done.returncode != 0:
         raise LabError(f"PostgreSQL does not start again in {server.data}: {done.stdout.decode().strip()[-200:]}")
+
+
+def runs(server: Postgres) -> bool:
+    """Whether it has not ended by itself."""
+    return _pg_ctl(server.data, "status").returncode == 0
+
+
+def processes(server: Postgres) -> list[int]:
+    """Its own and those of its sessions."""
+    pid = int((server.data / "postmaster.pid").read_text().splitlines()[0])
+    return [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
 
 def _pg_ctl(data: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]":
