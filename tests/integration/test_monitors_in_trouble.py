@@ -74,6 +74,14 @@ class Heard:
             (dict(labels)["rule"], dict(labels)["cluster"]): said for labels, said in told.incidents(self.inbox).items()
         }
 
+    def until_told(self, wanted: set[Alert]) -> None:
+        """Until people were told of these incidents."""
+        began_s = time.monotonic()
+        while missing := wanted - self.incidents().keys():
+            waited_s = time.monotonic() - began_s
+            assert waited_s < PATIENCE_S, f"{missing} never told; {self.incidents()} and {self.of_monitors()} were"
+            time.sleep(0.1)
+
     def until(self, what: str, expected: set[Alert], jobs: list[Child]) -> None:
         """Until exactly these alerts about monitors fire. All the while both clusters' incidents go on to fire."""
         began_s, seen, before = time.monotonic(), self.firing(), self.incidents()
@@ -160,7 +168,7 @@ def test_each_trouble_is_told_of_its_monitor_and_nothing_looks_resolved(stage: S
         heard, both = Heard(watched, receiver.inbox), [first, second]
         told.spoil(watched, group)
         wanted = {(rule, cluster) for rule in ("duplicate_active", "imbalance") for cluster in (FIRST, SECOND)}
-        watched.lab.wait_for("both tell of the group", lambda: heard.incidents().keys() >= wanted, timeout_s=PATIENCE_S)
+        heard.until_told(wanted)
         heard.until("nothing is wrong", set(), both)
 
         ungrant(stage, USER, OFFSETS)
