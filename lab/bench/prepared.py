@@ -198,8 +198,8 @@ class _Counting:
 
 
 def create_topics(bootstrap: str, counts: dict[str, int]) -> None:
-    """Topics with so many partitions. Their records are old, and stay."""
-    wanted = [NewTopic(name, count, 1, config={"retention.ms": "-1"}) for name, count in counts.items()]
+    """Topics with so many partitions."""
+    wanted = [NewTopic(name, count, 1) for name, count in counts.items()]
     if not wanted:
         return
     admin = AdminClient({"bootstrap.servers": bootstrap})

@@ -47,6 +47,8 @@ def _properties(lab: Lab, port: int, controller_port: int) -> dict[str, object]:
         "share.coordinator.state.topic.min.isr": 1,
         # Every record of the compacted topics stays, so that an independent reader can count them all.
         "log.cleaner.enable": "false",
+        # Those of captures are older than any retention: on a busy machine they would go before they are read.
+        "log.retention.ms": -1,
         "group.initial.rebalance.delay.ms": 1000,
         # Simulated members must be able to vanish quickly.
         "group.min.session.timeout.ms": 1000,

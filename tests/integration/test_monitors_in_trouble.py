@@ -24,6 +24,7 @@ from lab.process import Child
 from lab.receivers.alerting import shortened, start_alertmanager, start_prometheus
 from lab.receivers.hook_receiver import HookReceiver, Inbox
 from lab.sessions import members
+from lab.simulated_group.members import SimulatedGroup
 from rebalance_monitor.dashboards.alerts import rule_file
 from tests.integration import told
 from tests.integration.mirror import OFFSETS, mirrored
@@ -74,12 +75,13 @@ class Heard:
             (dict(labels)["rule"], dict(labels)["cluster"]): said for labels, said in told.incidents(self.inbox).items()
         }
 
-    def until_told(self, wanted: set[Alert]) -> None:
-        """Until people were told of these incidents."""
+    def until_told(self, wanted: set[Alert], group: SimulatedGroup) -> None:
+        """Until people were told of these incidents of the group."""
         began_s = time.monotonic()
         while missing := wanted - self.incidents().keys():
-            waited_s = time.monotonic() - began_s
-            assert waited_s < PATIENCE_S, f"{missing} never told; {self.incidents()} and {self.of_monitors()} were"
+            state = f"generation {group.generation}, {'' if group.broken() else 'nothing '}held twice"
+            told_so_far = f"{self.incidents()} and {self.of_monitors()}"
+            assert time.monotonic() - began_s < PATIENCE_S, f"{missing} missing of {told_so_far}; the group: {state}"
             time.sleep(0.1)
 
     def until(self, what: str, expected: set[Alert], jobs: list[Child]) -> None:
@@ -168,7 +170,7 @@ def test_each_trouble_is_told_of_its_monitor_and_nothing_looks_resolved(stage: S
         heard, both = Heard(watched, receiver.inbox), [first, second]
         told.spoil(watched, group)
         wanted = {(rule, cluster) for rule in ("duplicate_active", "imbalance") for cluster in (FIRST, SECOND)}
-        heard.until_told(wanted)
+        heard.until_told(wanted, group)
         heard.until("nothing is wrong", set(), both)
 
         ungrant(stage, USER, OFFSETS)
