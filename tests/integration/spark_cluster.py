@@ -30,6 +30,14 @@ CAPTURED = "j-roundrobin"
 NO_POLLING = {"topics": False, "group_states": False, "progress": False}
 
 
+# The first batch has most of the records: it waits until both workers run an executor.
+BOTH = {
+    "spark.cores.max": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{PATIENCE_S:.0f}s",
+}
+
+
 def key_of(group: str) -> bytes:
     return b"\0\2" + len(group).to_bytes(2, "big") + group.encode()
 

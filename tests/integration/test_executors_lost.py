@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from lab.chaos.killing_job import AFTER, FOUND, FROZEN, INSIDE
-from tests.integration.spark_cluster import GROUPS, expected, found, notified, sections, standalone, write
+from tests.integration.spark_cluster import BOTH, GROUPS, expected, found, notified, sections, standalone, write
 from tests.integration.watched import Watched, own_lab
 from tests.profile import size
 from tests.waiting import PATIENCE_S
@@ -45,7 +45,7 @@ def test_every_row_and_notification_is_there_once(fresh: Watched, tmp_path: Path
     (tmp_path / point).touch()
     write(fresh)
     given = sections(fresh, standalone(fresh))
-    given["spark"]["conf"] = SOON
+    given["spark"]["conf"] = SOON | BOTH
     with fresh.process(point, [*PROGRAM, str(fresh.configuration(**given)), str(tmp_path)]) as job:
         fresh.lab.wait_for("an executor is lost", lambda: (tmp_path / f"{point}-pids").exists(), job, PATIENCE_S)
         fresh.wait_ready(job)

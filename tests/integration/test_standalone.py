@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from tests.integration.spark_cluster import GROUPS, expected, found, notified, sections, standalone, write
+from tests.integration.spark_cluster import BOTH, GROUPS, expected, found, notified, sections, standalone, write
 from tests.integration.watched import Watched
 from tests.waiting import PATIENCE_S
 
@@ -14,7 +14,9 @@ pytestmark = pytest.mark.integration
 
 def test_both_executors_fold_and_every_row_is_what_replay_says(watched: Watched) -> None:
     written = write(watched)
-    with watched.job("standalone", **sections(watched, standalone(watched))) as job:
+    given = sections(watched, standalone(watched))
+    given["spark"]["conf"] = BOTH
+    with watched.job("standalone", **given) as job:
         watched.wait_ready(job)
         lines = [json.loads(line) for line in job.log.read_text().splitlines() if line.startswith("{")]
     batches = [line for line in lines if line.get("event") == "batch" or "bundles" in line]
