@@ -134,8 +134,10 @@ class World:
     def _isolate_postgres(self) -> None:
         """On a disk of its own and at a port of loopback."""
         (port,) = free_ports(1)
-        postgres.stop_server(self.postgres.data)
-        self._on_small_disk(self.postgres.data, POSTGRES_DISK_MIB)
+        data = self.postgres.data
+        postgres.stop_server(data)
+        self._on_small_disk(data, POSTGRES_DISK_MIB)
+        self.lab.on_stop(lambda: postgres.stop_server(data))  # before its disk goes
         dsn = f"postgresql://postgres@{HOST}:{port}/postgres"
         self.postgres = replace(self.postgres, dsn=dsn, port=port)
         postgres.start_again(self.postgres)

@@ -54,7 +54,7 @@ def _reason(error: Exception, heard: _Heard) -> str:
     if "No space left on device" in heard.text:
         return "the disk is full; free some space"
     lines = [line.strip() for line in heard.text.splitlines() if "FATAL:" in line or line.startswith("initdb: error:")]
-    return (lines[-1] if lines else str(error).splitlines()[0])[:200]
+    return (lines[-1] if lines else next(iter(str(error).splitlines()), repr(error)))[:200]
 
 
 def stop_server(data: Path) -> None:

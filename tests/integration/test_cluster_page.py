@@ -17,7 +17,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from lab.paths import ROOT
-from tests.integration.spark_cluster import GROUPS, expected, found, sections, standalone, write
+from tests.integration.spark_cluster import BOTH, GROUPS, expected, found, sections, standalone, write
 from tests.integration.watched import Watched
 
 pytestmark = pytest.mark.integration
@@ -74,6 +74,7 @@ def test_every_command_of_the_page_works(watched: Watched) -> None:
     home.mkdir(parents=True)
     master = standalone(watched, PYSPARK_PYTHON="/nowhere", HOME=str(home), PATH=os.defpath)
     given = sections(watched, "local[1]")  # the command line says another one
+    given["spark"]["conf"] = BOTH
     shutil.copy(watched.configuration(**given), folder / "monitor.yaml")
     first, *others, last = commands()
     assert INSTALLS in first

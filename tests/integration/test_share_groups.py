@@ -1,6 +1,5 @@
 """Share groups of Kafka's own clients on a real broker: every target is judged and right, and nothing is found."""
 
-from collections import Counter
 from pathlib import Path
 
 import psycopg
@@ -32,7 +31,8 @@ def test_every_target_of_real_share_groups_matches(tmp_path: Path) -> None:
     objects = replay(records_of(tmp_path), settings_of(tmp_path), knowledge=knowledge_of(tmp_path)).objects
     assert {one["kind"] for one in objects} == {"generation", "summary"}
     targets = [one for one in objects if one["kind"] == "generation"]
-    assert Counter(one["verdict"]["grade"] for one in targets) == {"match": len(targets)}
+    assert targets
+    assert [one["verdict"] for one in targets if one["verdict"]["grade"] != "match"] == []
     assert {one["group"] for one in targets} == {"share-equal", "share-mixed"}
     causes = {cause["kind"] for one in targets for cause in one["cause"]}
     assert {"member_joined", "partitions_initialized"} <= causes
