@@ -42,7 +42,7 @@ def alerts() -> tuple[Alert, ...]:
     return (while_blind(), *monitor_alerts())
 
 
-def rule_file(addresses: Addresses | None = None, cluster_label: str = CLUSTER) -> dict[str, Any]:
+def rule_file(addresses: Addresses | None = None, cluster_label: str = CLUSTER, selector: str = "") -> dict[str, Any]:
     """The rule file as Prometheus reads it. Without `addresses` links lead to the page that the monitor names."""
     where = Addresses(OF_THE_MONITOR) if addresses is None else addresses
     incidents = [incident_rule(title, where) for title in titles()]
@@ -55,10 +55,12 @@ def rule_file(addresses: Addresses | None = None, cluster_label: str = CLUSTER) 
             {"name": "rebalance-monitor", "rules": [_rule(alert, where) for alert in monitor_alerts()]},
         ]
     }
-    return renamed_rules(groups, cluster_label)
+    return renamed_rules(groups, cluster_label, selector)
 
 
-def prometheus_rule(addresses: Addresses | None = None, cluster_label: str = CLUSTER) -> dict[str, Any]:
+def prometheus_rule(
+    addresses: Addresses | None = None, cluster_label: str = CLUSTER, selector: str = ""
+) -> dict[str, Any]:
     """The same rules as a resource of the Prometheus operator."""
     return {
         "apiVersion": "monitoring.coreos.com/v1",
@@ -67,7 +69,7 @@ def prometheus_rule(addresses: Addresses | None = None, cluster_label: str = CLU
             "name": "rebalance-monitor",
             "labels": {"app.kubernetes.io/name": "rebalance-monitor", "role": "alert-rules"},
         },
-        "spec": rule_file(addresses, cluster_label),
+        "spec": rule_file(addresses, cluster_label, selector),
     }
 
 

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.metrics import CLUSTER, label_problem
 from rebalance_monitor.streaming.core.runbooks import Addresses
 from . import tables
 from .alerts import prometheus_rule, rule_file
-from .cluster_label import renamed_dashboard
+from .cluster_label import renamed_dashboard, selector_problem
 from .frames import rebalances
 from .incident_alerts import OF_THE_MONITOR
 from .published import published
@@ -27,13 +27,13 @@ _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _HEADER = "# Made by `rebalance-monitor dashboards build` from dashboards/alerts.py; edit that file.\n"
 
 
-def render(addresses: Addresses | None = None, cluster_label: str = CLUSTER) -> dict[str, str]:
+def render(addresses: Addresses | None = None, cluster_label: str = CLUSTER, selector: str = "") -> dict[str, str]:
     """File name -> text of everything that is generated. Addresses and `cluster_label`: as in the configuration."""
     return {
-        **{place.file: _dashboard_text(build(), cluster_label) for place, build in SHELF},
-        "annotation.json": _dashboard_text(rebalances(tables.annotations()).build(), cluster_label),
-        "alerts.yml": _yaml(rule_file(addresses, cluster_label)),
-        "prometheusrule.yaml": _yaml(prometheus_rule(addresses, cluster_label)),
+        **{place.file: _dashboard_text(build(), cluster_label, selector) for place, build in SHELF},
+        "annotation.json": _dashboard_text(rebalances(tables.annotations()).build(), cluster_label, selector),
+        "alerts.yml": _yaml(rule_file(addresses, cluster_label, selector)),
+        "prometheusrule.yaml": _yaml(prometheus_rule(addresses, cluster_label, selector)),
     }
 
 
@@ -41,8 +41,8 @@ def _yaml(document: dict[str, Any]) -> str:
     return _HEADER + yaml.dump(document, Dumper=_DUMPER, sort_keys=False, allow_unicode=True, width=10_000)
 
 
-def _dashboard_text(model: object, cluster_label: str) -> str:
-    values = renamed_dashboard(json.loads(json.dumps(model, cls=JSONEncoder)), cluster_label)
+def _dashboard_text(model: object, cluster_label: str, selector: str) -> str:
+    values = renamed_dashboard(json.loads(json.dumps(model, cls=JSONEncoder)), cluster_label, selector)
     return json.dumps(values, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -54,9 +54,18 @@ def cluster_label(text: str) -> str:
     return text
 
 
+def selector(text: str) -> str:
+    """The argument of `--selector`."""
+    problem = selector_problem(text)
+    if problem is not None:
+        raise argparse.ArgumentTypeError(problem)
+    return text
+
+
 PUBLIC_URL_HELP = "the monitor's page as people reach it (default: what the monitor itself says, page.public_url)"
 RUNBOOKS_HELP = "where a published copy of docs/runbooks is (default: the page's own /runbook)"
 CLUSTER_LABEL_HELP = "the label that names the Kafka cluster, as metrics.cluster_label says (default: %(default)s)"
+SELECTOR_HELP = "label matchers for the monitor's series, such as 'job=\"rebalance-monitor\"' (default: all series)"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -68,10 +77,11 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--public-url", default=OF_THE_MONITOR, metavar="URL", help=PUBLIC_URL_HELP)
     parser.add_argument("--runbooks", default=None, metavar="URL", help=RUNBOOKS_HELP)
     parser.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
+    parser.add_argument("--selector", type=selector, default="", metavar="MATCHERS", help=SELECTOR_HELP)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
     options = parser.parse_args(argv)
     drifted = False
-    made = render(Addresses(options.public_url, options.runbooks), options.cluster_label)
+    made = render(Addresses(options.public_url, options.runbooks), options.cluster_label, options.selector)
     files = {name: (options.out / name, text) for name, text in made.items()}
     # An installed package has no documentation next to it.
     if options.docs != DOCS or (DOCS / "alerts.md").exists():

@@ -51,7 +51,7 @@ def lag() -> list[Panel]:
             [line("trend", ALL, lags.LAG_TREND, ONE_GROUP, how="max")],
             unit="none",
             description="1 falling behind, -1 catching up, 0 steady.",
-        ),
+        ).min(-1),
         graph(
             "Partitions that are not known",
             [

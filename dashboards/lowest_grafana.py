@@ -20,8 +20,14 @@ PANEL_TYPES: Mapping[str, str] = {
 
 def lowest_grafana(dashboards: Iterable[Mapping[str, Any]]) -> str:
     """The highest of the releases that the dashboards need. KeyError: a schema version or panel type not listed."""
-    needed: set[str] = set()
-    for dashboard in dashboards:
-        needed.add(SCHEMA_VERSIONS[dashboard["schemaVersion"]])
-        needed.update(PANEL_TYPES[panel["type"]] for panel in dashboard["panels"])
-    return max(needed, key=lambda release: tuple(map(int, release.split("."))))
+    shown = list(dashboards)
+    return _highest([panels_need(shown), *(SCHEMA_VERSIONS[one["schemaVersion"]] for one in shown)])
+
+
+def panels_need(dashboards: Iterable[Mapping[str, Any]]) -> str:
+    """The same by the panel types alone. The schema version is the one that the SDK writes."""
+    return _highest(PANEL_TYPES[panel["type"]] for one in dashboards for panel in one["panels"])
+
+
+def _highest(releases: Iterable[str]) -> str:
+    return max(releases, key=lambda release: tuple(map(int, release.split("."))))

@@ -31,9 +31,10 @@ STREAMS = DashboardPlace(
 REBALANCE = DashboardPlace(
     uid="rebalance-monitor-rebalance", title="Rebalances: one rebalance", file="rebalance.json", one_group=True
 )
+LAG = DashboardPlace(uid="rebalance-monitor-lag", title="Rebalances: lag", file="lag.json")
 HEALTH = DashboardPlace(uid="rebalance-monitor-health", title="Rebalances: the monitor itself", file="health.json")
 
-PLACES = (FLEET, GROUP, CONNECT, STREAMS, REBALANCE, HEALTH)
+PLACES = (FLEET, GROUP, CONNECT, STREAMS, REBALANCE, LAG, HEALTH)
 
 SOURCES = ("prometheus", "postgres")
 """The variables that every dashboard has: its data sources."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.streaming.core.metrics import CLUSTER
-from .build import CLUSTER_LABEL_HELP, cluster_label, render
+from .build import CLUSTER_LABEL_HELP, SELECTOR_HELP, cluster_label, render, selector
 from .grafana import Grafana, GrafanaRefused, HeldDashboard
 from .shelf import SHELF
 
@@ -82,6 +82,7 @@ def publish(
     dry_run: bool,
     force: bool,
     label: str = CLUSTER,
+    matchers: str = "",
 ) -> Iterator[PublishStep]:
     """Settle every dashboard, one by one; each step is told after it was taken. Raises Refused."""
     if folder is not None and not grafana.has_folder(folder):
@@ -89,7 +90,7 @@ def publish(
             raise GrafanaRefused(f"Grafana has no folder {folder!r}; give its uid, or --folder-title to have it made")
         if not dry_run:
             grafana.make_folder(folder, folder_title)
-    made = render(cluster_label=label)
+    made = render(cluster_label=label, selector=matchers)
     for place, _ in SHELF:
         model: Model = json.loads(made[place.file])
         held = grafana.held(place.uid)
@@ -110,6 +111,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--force", action="store_true", help="overwrite what was edited by hand, too")
     parser.add_argument("--token-file", type=Path, default=None, help=f"file with the token; else ${TOKEN_VARIABLE}")
     parser.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
+    parser.add_argument("--selector", type=selector, default="", metavar="MATCHERS", help=SELECTOR_HELP)
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
     options = parser.parse_args(argv)
     edited = False
@@ -122,6 +124,7 @@ def main(argv: Sequence[str]) -> int:
             dry_run=options.dry_run,
             force=options.force,
             label=options.cluster_label,
+            matchers=options.selector,
         )
         for step in steps:
             edited = edited or step.action == "edited"

@@ -45,6 +45,15 @@ order by sum(stopped_ms) desc nulls last, sum(held_up) desc nulls last, sum(move
 limit 200
 """.strip()
 
+HELD_UP_SQL = f"""
+select to_timestamp(at_ms / 1000.0) as at, cluster, "group", generation, cause, held_up as records
+from {SCHEMA}.costs
+where at_ms {IN_RANGE} and day between $__unixEpochFrom()::bigint / 86400 and $__unixEpochTo()::bigint / 86400
+    and held_up > 0 and {FLEET_SQL}
+order by held_up desc, at_ms desc
+limit 200
+""".strip()
+
 GENERATIONS_SQL = f"""
 select to_timestamp(at_ms / 1000.0) as at, generation, grade, reason, member_count as members,
     unassigned_count as unassigned, delay_ms as delay,
@@ -159,6 +168,7 @@ limit 1000
 TABLES_SQL = {
     "open_incidents": OPEN_INCIDENTS_SQL,
     "costs": COSTS_SQL,
+    "held_up": HELD_UP_SQL,
     "unexplained": UNEXPLAINED_SQL,
     "generations": GENERATIONS_SQL,
     "incident_history": INCIDENT_HISTORY_SQL,

@@ -25,19 +25,23 @@ from rebalance_monitor.streaming.core.model.results import (
     GapRecord,
     Grade,
     JobState,
+    RebalanceCost,
     Result,
+    Source,
     Standing,
     Subject,
     Verdict,
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.replay import decode
-from tests.streaming.builders import TOPIC, apart, generation, incident, undecodable
+from tests.streaming.builders import TOPIC, apart, cost, generation, incident, lag, undecodable
 
 CAPTURE = Path(__file__).parents[1] / "vectors" / "captures" / "zombie"
 CLUSTER, GROUP = "c", "zombies"
 MUTED_GROUP = "muted"
 STREAMS_GROUP = "totals"
+LEFT_GROUP = "left-behind"
+"""It has lag and no members."""
 
 
 def now_ms() -> int:
@@ -85,6 +89,9 @@ def planted(at_ms: int) -> Iterator[Result]:
         yield apart(f"p{number}", group=GROUP, alert=alert, opened_at_ms=at_ms)
     yield incident(incident_id="quiet", group=MUTED_GROUP, opened_at_ms=at_ms)
     yield from streams_application(at_ms)
+    yield Standing(cluster=CLUSTER, group=LEFT_GROUP, state="Empty", at_ms=at_ms)
+    yield lag(LEFT_GROUP, answered_ms=at_ms, without_members=True, members=())
+    yield RebalanceCost(cluster=CLUSTER, group=GROUP, source=Source(TOPIC, 3, 10_000), held_up=cost().held_up)
     yield undecodable(7)
     yield GapRecord(cluster=CLUSTER, topic=TOPIC, partition=3, from_offset=1, to_offset=5, reason="deleted")
 

@@ -8,13 +8,14 @@ import pytest
 
 pytest.importorskip("grafana_foundation_sdk")
 
+from rebalance_monitor.dashboards.build import main as build_main
 from rebalance_monitor.dashboards.build import render
 from rebalance_monitor.dashboards.cluster_label import renamed_query
 from rebalance_monitor.dashboards.runbooks import pages
-from rebalance_monitor.streaming.core.metrics import CLUSTER, METRICS
+from rebalance_monitor.streaming.core.metrics import CLUSTER, METRICS, PREFIX
 from tests.dashboards.asked import rendered
 
-LABEL = "kafka_cluster"
+LABEL, SELECTOR = "kafka_cluster", 'env="prod"'
 
 
 @pytest.mark.parametrize(
@@ -75,3 +76,35 @@ def test_without_another_name_everything_stays() -> None:
 
 def test_whatever_a_monitor_says_of_itself_says_which_cluster_it_watches() -> None:
     assert all(CLUSTER in metric.labels for metric in METRICS)
+
+
+@pytest.mark.parametrize(
+    ("query", "selected"),
+    [
+        ("rebalance_monitor_ready", 'rebalance_monitor_ready{env="prod"}'),
+        ('sum(rebalance_monitor_ready{a=~"$b"})', 'sum(rebalance_monitor_ready{env="prod", a=~"$b"})'),
+        ("rate(rebalance_monitor_batches_total[5m])", 'rate(rebalance_monitor_batches_total{env="prod"}[5m])'),
+        ('up{job="rebalance_monitor_ready"}', 'up{job="rebalance_monitor_ready"}'),
+        ("rebalance_monitor:retired", "rebalance_monitor:retired"),
+    ],
+)
+def test_a_selector_narrows_the_series_of_the_monitor_alone(query: str, selected: str) -> None:
+    assert renamed_query(query, CLUSTER, SELECTOR) == selected
+
+
+def test_every_query_of_dashboards_and_rules_has_the_selector() -> None:
+    selected = render(selector=SELECTOR)
+    for name, text in selected.items():
+        asked = queries(json.loads(text)) if name.endswith(".json") else re.findall(r"`[^`]*`|expr: .*", text)
+        for query in map(unquoted, asked):
+            series = re.findall(rf"\b{PREFIX}\w+", query)
+            assert len(series) == len(re.findall(r"\w\{env=", query)), query
+    assert selected["annotation.json"] == rendered()["annotation.json"]
+
+
+@pytest.mark.parametrize("given", ["env=prod", '{env="prod"}', 'env="prod",', 'env="`"', "\x1b"])
+def test_what_is_no_selector_is_refused_in_one_sentence(given: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        build_main(["--check", "--selector", given])
+    assert ended.value.code == 2
+    assert "is no selector; give label matchers, such as" in capsys.readouterr().err

@@ -78,7 +78,7 @@ def disturb(exporter: Exporter, number: int) -> None:
     waiting = {"delay_ms": 300_000, "unassigned": ("a-1",)}
     results += [generation(20_000 + number, group=GROUP, generation=1_000 + number, at_ms=at_ms, **waiting)]
     results += [generation(30_000 + number, group="console-consumer-7", at_ms=at_ms)]
-    results += [lag(GROUP, answered_ms=at_ms), cost(GROUP)]
+    results += [lag(GROUP, answered_ms=at_ms, trend="falling_behind", unknown=2, never_committed=2), cost(GROUP)]
     told = {"other_groups": {(CLUSTER, "s", "share"): 1}, "fold_errors": {"KeyError": 1}, "refused": ("incidents",)}
     exporter.batch(report(results, **told))
     exporter.reader(CLUSTER, status(missing={"statuses": "no such topic"}))
@@ -181,6 +181,9 @@ def test_at_most_one_query_in_twenty_is_empty_and_each_says_why() -> None:
         ("fleet.json: Muted A", 1),
         ("connect.json: Workers A", 2),
         ("connect.json: Unassigned A", 1),
+        ("lag.json: Groups that fall behind A", 1),
+        ("lag.json: Groups without members, with lag A", 1),
+        ("lag.json: Partitions held, never committed A", 2),
         ("health.json: Features off A", 2),  # a topic that is missing, and the gap that is still shown
     ],
 )
