@@ -3,19 +3,25 @@
 import os
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, ClusterSettings
+from .config_coverage import clock_problem, not_covered
 from .config_owners import found_by
 from .config_ports import ports
 from .opening import need
+
+if TYPE_CHECKING:
+    from rebalance_monitor.streaming.spark.ends import KafkaView
 
 OR_POLL = "; where nobody can grant that, set clusters[].source: poll (docs/sampled.md)"
 MAY_NOT_DESCRIBE = "this user may not describe it, so its state is not known; grant it Describe on the group"
@@ -95,10 +101,33 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
         if name in topics.missing:
             problem: str | None = _why_missing(topics.missing[name])
         else:
-            problem = _unreadable(cluster, name, min(topics.found[name].leaders, default=0))
+            leaders = topics.found[name].leaders
+            problem = _uncovered(view, name, leaders) or _unreadable(cluster, name, min(leaders, default=0))
         if problem is not None and name == settings.source.offsets_topic:
             problem += OR_POLL
         yield ConnectionCheck(f"topic {name}", problem)
+    places = tuple((name, number) for name, one in topics.found.items() for number in one.leaders)
+    yield _asked(f"clocks of {cluster.name}", partial(_clocks, view, places))
+
+
+def _uncovered(view: "KafkaView", topic: str, leaders: Mapping[int, int | None]) -> str | None:
+    from rebalance_monitor.streaming.spark.ends import ClusterError
+
+    try:
+        told = view.ends(tuple((topic, number) for number, leader in leaders.items() if leader is not None), False)
+    except ClusterError as why:
+        return f"its partitions do not answer ({why}); check advertised.listeners of the brokers and firewalls"
+    return not_covered(leaders, {number: end for (_, number), end in told.items()})
+
+
+def _clocks(view: "KafkaView", places: tuple[tuple[str, int], ...]) -> str | None:
+    from rebalance_monitor.streaming.spark.ends import ClusterError
+
+    try:
+        newest = view.newest_ms(places)
+    except ClusterError:  # brokers that do not tell
+        return None
+    return clock_problem(newest.values(), time.time_ns() // 1_000_000)
 
 
 def _described(cluster: ClusterSection) -> ConnectionCheck:

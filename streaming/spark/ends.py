@@ -157,8 +157,14 @@ class KafkaView:
 
         return self._list(places, OffsetSpec.earliest(), False)
 
+    def newest_ms(self, places: tuple[NamedPartition, ...]) -> Mapping[NamedPartition, int | None]:
+        """The largest timestamp of each partition's records, -1 where it has none. Brokers before 3.0 do not tell."""
+        from confluent_kafka.admin import OffsetSpec
+
+        return self._list(places, OffsetSpec.max_timestamp(), False, told="timestamp")
+
     def _list(
-        self, places: tuple[NamedPartition, ...], spec: Any, committed: bool
+        self, places: tuple[NamedPartition, ...], spec: Any, committed: bool, told: str = "offset"
     ) -> Mapping[NamedPartition, int | None]:
         from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
 
@@ -171,7 +177,7 @@ class KafkaView:
         last: BaseException | None = None
         for place, answer in answers.items():
             try:
-                out[(place.topic, place.partition)] = int(answer.result(REQUEST_TIMEOUT_S + 1).offset)
+                out[(place.topic, place.partition)] = int(getattr(answer.result(REQUEST_TIMEOUT_S + 1), told))
             except (KafkaException, TimeoutError) as why:
                 out[(place.topic, place.partition)] = None
                 # A topic that was deleted a moment ago, or a missing right, is no failure of the request.

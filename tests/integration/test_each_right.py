@@ -4,6 +4,8 @@ SCRAM over TLS; and certificates of clients over TLS, as PEM files and as PKCS#1
 """
 
 import re
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -23,6 +25,7 @@ from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.integration
 GROUP, CONFIG_TOPIC, STATUS_TOPIC = "sinks", "sinks-configs", "sinks-status"
+FUTURE_TOPIC = "sinks-of-tomorrow"
 USER, PASSWORD = "monitor", "open sesame"
 UNREADABLE, UNSEEN = "this user may not read it; grant it Read", "this user may not describe it; grant it Read"
 OR_POLL = "; where nobody can grant that, set clusters[].source: poll (docs/sampled.md)"
@@ -188,3 +191,60 @@ def test_a_broker_that_no_trusted_authority_signed_is_not_believed(stage: Secure
     assert what == "cluster own"
     assert "certificate" in problem
     assert PASSWORD not in problem
+
+
+def planted_faults(stage: Secured, squatter: int) -> dict[str, tuple[dict[str, Any], str, str]]:
+    """By the line that is wrong: what the configuration says, and a part of the sentence. Rights: see above."""
+    open_to_all, dead = stage.watched.broker.address, free_ports(1)[0]
+    connect = {GROUP: {"config_topic": CONFIG_TOPIC, "status_topic": STATUS_TOPIC}}
+    own = cluster(open_to_all, {})
+    elsewhere = {"connect": {GROUP: {**connect[GROUP], "status_topic": "sinks-stats"}}}
+    future = {"connect": {GROUP: {**connect[GROUP], "config_topic": FUTURE_TOPIC}}}
+    refused = {**stage.scram(USER, PASSWORD), "sasl.password": "another"}
+    nobodys = {"groups": "nobodys-*", "team": "t", "members_at_least": 2}
+    return {
+        "cluster own": ({"clusters": [cluster(f"127.0.0.1:{dead}", {})]}, "no broker answers at", "bootstrap_servers"),
+        "cluster own ": (
+            {"clusters": [cluster(stage.tls_address, refused)]}, "no broker answers at", "clusters[].client"
+        ),
+        "topic sinks-stats": ({"clusters": [{**own, **elsewhere}]}, "there is no such topic", "check its name"),
+        "clocks of own": ({"clusters": [{**own, **future}]}, "s ahead of this host's clock", "synchronize the clocks"),
+        "expected groups nobodys-* in own (groups that it counts for: 0)": (
+            {"owners": [nobodys]}, "counts for no consumer group", "correct owners[].groups"
+        ),
+        "database": ({"database": {"dsn": f"postgresql://m@127.0.0.1:{dead}/m"}}, f"127.0.0.1:{dead}", "check"),
+        f"http.port 127.0.0.1:{squatter}": (
+            {"http": {"port": squatter}}, "can't listen there", "set another address"
+        ),
+        f"page.port 127.0.0.1:{squatter}": (
+            {"page": {"port": squatter}}, "can't listen there", "set another address"
+        ),
+        "Java": ({"spark": {"java_home": "/nonexistent"}}, "/nonexistent", "java_home"),
+        f"receiver 127.0.0.1:{dead}": (
+            {"alerting": {"alertmanagers": [f"http://127.0.0.1:{dead}"]}}, "nothing listens there", "check the URL"
+        ),
+    }  # fmt: skip
+
+
+def test_ten_planted_faults_are_named_each_with_what_to_do(stage: Secured) -> None:
+    config_topic.create(stage.watched.broker.address, {FUTURE_TOPIC: 1})
+    producer = Producer({"bootstrap.servers": stage.watched.broker.address, "log_level": 0})
+    producer.produce(FUTURE_TOPIC, b"{}", key=b"k", timestamp=time.time_ns() // 1_000_000 + 1_800_000)
+    assert producer.flush(PATIENCE_S) == 0
+    with socket.create_server(("127.0.0.1", 0)) as squatter:
+        faults = planted_faults(stage, squatter.getsockname()[1])
+        assert len(faults) == 10
+        http, page = free_ports(2)
+        sound: dict[str, Any] = {
+            "clusters": [cluster(stage.watched.broker.address, {})],
+            "database": {"dsn": stage.watched.postgres.dsn}, "http": {"port": http}, "page": {"port": page},
+        }  # fmt: skip
+        is_wrong(Settings.model_validate(sound))
+        found = {what: found_wrong(Settings.model_validate({**sound, **fault})) for what, (fault, *_) in faults.items()}
+    missed = {
+        what: found[what]
+        for what, (_, says, do) in faults.items()
+        if [named for named, _ in found[what]] != [what.rstrip()]
+        or not all(one in found[what][0][1] for one in (says, do))
+    }
+    assert missed == {}
