@@ -1,8 +1,11 @@
 """What is known of one group at one moment, as published: what the JSON API answers, or what a capture gives."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from .short_names import short_tail
 
 Published = Mapping[str, Any]
 
@@ -52,13 +55,18 @@ class GroupFacts:
 
 
 def names_of(generation: Published) -> dict[str, str]:
-    """How people call each member: its worker or instance, else its client where no other member is called so."""
+    """How people call each member: its worker or instance, else its client where no other member is called so, else its
+    shortened id."""
     called = [
         (one["member_id"], one["worker"] or one["instance_id"] or f"{one['client_id']}{_at(one)}")
         for one in generation["members"]
     ]
-    often = [name for _, name in called]
-    return {member_id: name if often.count(name) == 1 else member_id for member_id, name in called}
+    often = Counter(name for _, name in called)
+    alike = [member_id for member_id, name in called if often[name] > 1]
+    short = {member_id: short_tail(member_id) for member_id in alike}
+    if len(set(short.values())) < len(alike):
+        short = {member_id: member_id for member_id in alike}
+    return {member_id: short.get(member_id, name) for member_id, name in called}
 
 
 def _at(member: Published) -> str:

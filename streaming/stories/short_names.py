@@ -26,6 +26,11 @@ def short_names(ids: Iterable[str]) -> Mapping[str, str]:
     return dict(zip(whole, names, strict=True))
 
 
+def short_tail(member_id: str) -> str:
+    """The id with the beginning of its UUID: enough to find it in a log."""
+    return _with_short_uuids(_with_short_tails([member_id]))[0]
+
+
 def _without_tails(names: Sequence[str]) -> list[str]:
     """A coordinator appends a UUID to the client id."""
     return [_UUID_TAIL.sub("", name) for name in names]

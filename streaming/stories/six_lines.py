@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from .durations import duration
 from .holdings import held
 from .known import GroupFacts, Published, names_of, transfers
+from .short_names import short_tail
 from .story import words
 
 MOST_NAMES = 6
@@ -198,7 +199,7 @@ def _name(subject: Published, generation: Published | None) -> str:
     """A member as people call it."""
     if subject["type"] != "member" or generation is None:
         return f"{subject['type']} {subject['id']}"
-    return f"member {names_of(generation).get(subject['id'], subject['id'])}"
+    return f"member {names_of(generation).get(subject['id']) or short_tail(subject['id'])}"
 
 
 def _behind(generation: Published | None) -> Iterator[str]:
@@ -238,7 +239,7 @@ def _known_causes(generation: Published) -> str:
 def _causes(causes: Iterable[Published], called: dict[str, str]) -> Iterator[str]:
     for cause in causes:
         if cause["kind"] != "unknown":
-            subjects = listed([called.get(one["id"], one["id"]) for one in cause["subjects"]], MOST_NAMES)
+            subjects = listed([called.get(one["id"]) or short_tail(one["id"]) for one in cause["subjects"]], MOST_NAMES)
             sure = "" if cause["certainty"] == "certain" else f" ({cause['certainty']})"
             yield f"{words(cause['kind'])}{' ' if subjects else ''}{subjects}{sure}"
 
