@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .examples import show_examples
 from .exit_codes import InputError
 from .group_commands import add_group_commands
 from .names import FAMILIES, KINDS, SHELLS
@@ -177,6 +178,7 @@ def parser() -> argparse.ArgumentParser:
     completion = commands.add_parser("completion", help="print what a shell reads to complete commands and options")
     completion.add_argument("shell", choices=SHELLS)
     completion.set_defaults(handle=_completion)
+    show_examples(top)
     return top
 
 

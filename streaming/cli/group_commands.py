@@ -3,6 +3,8 @@
 import argparse
 from typing import Any
 
+from .examples import Examples
+
 SOURCE_HELP = (
     "The answers come from the page of a running monitor: --url, else REBALANCE_MONITOR_URL, else"
     " http://127.0.0.1:9471. A token of page.tokens goes into REBALANCE_MONITOR_TOKEN; a user and a password (HTTP's"
@@ -148,16 +150,9 @@ def _command(commands: Any, name: str, help_text: str, examples: str) -> argpars
         help=help_text,
         description=f"{help_text[0].upper()}{help_text[1:]}. {SOURCE_HELP}",
         epilog=examples,
-        formatter_class=_Examples,
+        formatter_class=Examples,
     )
     return added
-
-
-class _Examples(argparse.HelpFormatter):
-    """Lines of examples stay as they are."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return text if text.startswith("examples:") else super()._fill_text(text, width, indent)
 
 
 def _source(command: argparse.ArgumentParser) -> None:

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.web.rows import GroupName
@@ -27,6 +27,12 @@ class Question:
         if not self.groups:
             return known
         return [self._key(name, known) for name in dict.fromkeys(self.groups)]
+
+    def check_cluster(self, known: Collection[str]) -> None:
+        """InputError where the cluster that is asked about is none of these."""
+        if self.cluster is not None and self.cluster not in known:
+            those = ", ".join(sorted(known)) or "none"
+            raise InputError(f"no cluster {self.cluster!r} with groups is known; known are: {those}; correct --cluster")
 
     def sees(self, key: GroupName) -> bool:
         """Whether a group is among those that are asked about."""

@@ -77,7 +77,9 @@ def look(question: Question) -> GroupsShown:
     if named:
         groups = [source.known(key) for key in question.names()]
     else:
-        groups = [one for one in source.overview() if question.sees((one.group["cluster"], one.group["group"]))]
+        every = source.overview()
+        question.check_cluster({one.group["cluster"] for one in every} | readiness.why.keys())
+        groups = [one for one in every if question.sees((one.group["cluster"], one.group["group"]))]
     answers = [six_lines(one) for one in groups] if named else []
     happened = [] if question.since_ms is None else sorted(_happened(question, question.since_ms))
     return GroupsShown(source.at_ms, readiness, groups, answers, happened)

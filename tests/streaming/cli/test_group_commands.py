@@ -227,3 +227,11 @@ def test_a_cluster_that_cannot_be_read_is_not_caught_up_where_another_one_is() -
     """`/readyz` of several clusters is 200 then, and names it."""
     told = CaughtUp(True, {"y": "no broker answers"})
     assert (told.of("x"), told.of("y")) == ("", "no broker answers")
+
+
+def test_a_cluster_that_nobody_knows_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["status", *ZOMBIE, "--cluster", "nope"]) == BAD_INPUT
+    told = capsys.readouterr()
+    assert "no cluster 'nope' with groups is known; known are: zombie; correct --cluster" in told.err
+    assert told.out == ""
+    assert main(["status", *ZOMBIE, "--cluster", "zombie", "--at", "2026-11-20T12:28:57Z"]) == DONE
