@@ -124,9 +124,9 @@ def capture(
         raise InputError("--out is empty; name a folder that is not there yet")
     if wanted.folder.exists():
         raise InputError(f"{wanted.folder} is there already; name a folder that is not")
-    settings, section = _cluster(config, servers, cluster)
+    settings, section = cluster_of(config, servers, cluster)
     with LiveTopics(section.librdkafka()) as topics:
-        gathered = _gathered(topics, settings.source.offsets_topic, section.core(), wanted)
+        gathered = gathered_live(topics, settings.source.offsets_topic, section.core(), wanted)
         if not gathered.groups:
             such = f" that match {', '.join(wanted.groups)}" if wanted.groups else ""
             print(f"rebalance-monitor: no record of groups{such} is there, so nothing is written", file=sys.stderr)
@@ -149,7 +149,7 @@ def capture(
     return DONE
 
 
-def _gathered(topics: LiveTopics, log: str, core: ClusterSettings, wanted: CaptureWanted) -> Gathered:
+def gathered_live(topics: LiveTopics, log: str, core: ClusterSettings, wanted: CaptureWanted) -> Gathered:
     """The coordinator's log first, as long as it is to be followed; then topics of the groups that are in it."""
     gathered = Gathered(wanted.most_bytes)
     for record in topics.read(log, since_ms=wanted.since_ms, follow_s=wanted.lasts_ms / 1000):
@@ -178,7 +178,7 @@ def _of_the_log(gathered: Gathered, record: Taken, wanted: CaptureWanted) -> Non
         gathered.with_topics.add(seen.group)
 
 
-def _cluster(config: str | None, servers: str | None, name: str | None) -> tuple[Settings, ClusterSection]:
+def cluster_of(config: str | None, servers: str | None, name: str | None) -> tuple[Settings, ClusterSection]:
     """The cluster that is meant, with the settings around it."""
     if servers is not None:
         try:

@@ -3,12 +3,13 @@
 A capture is a file of records, one JSON object a line (`topic`, `partition`, `offset`, `timestamp` in ms, `key` and
 `value` in base64 or null), gzip or not; or a folder with such a file, `records.jsonl.gz`, and perhaps `cluster.json`
 (the Connect groups' settings), `metadata.jsonl.gz` (which partitions the topics had, and when) and `ends.jsonl.gz`
-(where the changelogs of Streams applications ended, and when).
+(where the changelogs of Streams applications ended, and when). What `bundle` writes is such a folder as a zip.
 """
 
 import base64
 import binascii
 import json
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -28,9 +29,12 @@ from rebalance_monitor.streaming.core.model.settings import (
 )
 from rebalance_monitor.streaming.core.replay import RawRecord
 from .exit_codes import InputError
-from .input_lines import STDIN, lines_of, unreadable
+from .input_lines import STDIN, Place, lines_of, unreadable
 
 SETTINGS, NOBODY = "settings", "nobody:1"
+METADATA, ENDS = "metadata.jsonl.gz", "ends.jsonl.gz"
+BUNDLE = "bundle.json"
+"""What a bundle says of itself."""
 PORTABLE = (
     "name", "connect", "streams", "client_libraries", "own_assignors", "session_timeout_ms", "rebalance_timeout_ms",
 )  # fmt: skip
@@ -44,11 +48,36 @@ T = TypeVar("T")
 _SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number of 64 bits", list: "a list", dict: "an object"}
 
 
+def opened(path: Place) -> Place:
+    """The folder within, where the file is a zip. Raises InputError."""
+    try:
+        zipped = isinstance(path, Path) and path.is_file() and zipfile.is_zipfile(path)
+        return zipfile.Path(path) if zipped else path
+    except (OSError, zipfile.BadZipFile) as why:
+        raise unreadable(path, why) from why
+
+
+def until_of(path: Path) -> int | None:
+    """The moment (ms) at which a bundle ends; None for all other captures."""
+    told = bundle_of(opened(path))
+    at_ms = told.get("at_ms")
+    return at_ms if isinstance(at_ms, int) else None
+
+
+def bundle_of(place: Place) -> CaptureLine:
+    """What a bundle says of itself; nothing where the capture is none. Raises InputError."""
+    file = place / BUNDLE
+    return _parsed(_whole(file), str(file)) if place.is_dir() and file.exists() else {}
+
+
 def records_of(path: Path) -> Iterator[RawRecord]:
     """The records of a capture, in the file's order. Raises InputError."""
-    files = [path]
-    if path.is_dir():
-        files = [one for one in (path / "records.jsonl.gz", path / "records.jsonl") if one.exists()]
+    place = opened(path)
+    files = [place]
+    if place.is_dir():
+        files = [one for one in (place / "records.jsonl.gz", place / "records.jsonl") if one.exists()]
+        if not files and bundle_of(place).get("shareable"):
+            raise InputError(f"{path}: a shareable bundle holds no records; read its story.html and verdicts.jsonl")
         if not files:
             raise InputError(f"{path}: holds no records.jsonl.gz; name a capture's directory or a file of records")
     for file in files:
@@ -74,23 +103,31 @@ def name_of(path: Path) -> str:
 
 def settings_of(path: Path) -> ClusterSettings:
     """What the capture tells of its cluster; nothing but a name if it tells nothing. Raises InputError."""
-    described = path / "cluster.json"
-    if not path.is_dir():
+    cluster = description_of(path)
+    if cluster is None:
         return ClusterSettings(name=name_of(path))
-    if not described.exists():
-        return ClusterSettings(name=name_of(path))
-    try:
-        text = described.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as why:
-        raise unreadable(described, why) from why
-    cluster = _parsed(text, str(described))
+    described = str(opened(path) / "cluster.json")
     if SETTINGS in cluster:
-        return _configured(cluster, path, str(described))
+        return _configured(cluster, path, described)
     return ClusterSettings(
         name=str(cluster.get("capture") or name_of(path)),
-        connect=_connect(cluster, str(described)),
+        connect=_connect(cluster, described),
         streams=_streams(cluster),
     )
+
+
+def description_of(path: Path) -> CaptureLine | None:
+    """The capture's `cluster.json` as it is; None where there is none. Raises InputError."""
+    place = opened(path)
+    file = place / "cluster.json"
+    return _parsed(_whole(file), str(file)) if place.is_dir() and file.exists() else None
+
+
+def _whole(file: Place) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, zipfile.BadZipFile) as why:
+        raise unreadable(file, why) from why
 
 
 def _configured(cluster: CaptureLine, path: Path, where: str) -> ClusterSettings:
@@ -115,10 +152,10 @@ def _configured(cluster: CaptureLine, path: Path, where: str) -> ClusterSettings
 
 def knowledge_of(path: Path) -> Knowledge:
     """What the capture tells of its cluster beside the records. Raises InputError."""
-    return replace(knowledge.knowledge_of(metadata_of(path)), changelogs=_changelogs(path / "ends.jsonl.gz"))
+    return replace(knowledge.knowledge_of(metadata_of(path)), changelogs=_changelogs(opened(path) / ENDS))
 
 
-def _changelogs(file: Path) -> dict[str, tuple[ChangelogEnds, ...]]:
+def _changelogs(file: Place) -> dict[str, tuple[ChangelogEnds, ...]]:
     """Where the changelogs of Streams applications ended while the capture was taken, by application."""
     found: dict[str, tuple[ChangelogEnds, ...]] = {}
     for where, line in _json_lines(file) if file.exists() else ():
@@ -134,11 +171,17 @@ def _changelogs(file: Path) -> dict[str, tuple[ChangelogEnds, ...]]:
 
 def metadata_of(path: Path) -> tuple[TopicMetadata, ...]:
     """What the cluster said of its topics while the capture was taken, in time order. Raises InputError."""
-    file = path / "metadata.jsonl.gz"
+    file = opened(path) / METADATA
     return tuple(_metadata(file)) if file.exists() else ()
 
 
-def _metadata(file: Path) -> Iterator[TopicMetadata]:
+def lines_beside(path: Path, name: str) -> list[CaptureLine]:
+    """The lines of a file beside the records as they are, METADATA or ENDS. Raises InputError."""
+    file = opened(path) / name
+    return [line for _, line in _json_lines(file)] if file.exists() else []
+
+
+def _metadata(file: Place) -> Iterator[TopicMetadata]:
     for where, line in _json_lines(file):
         topics, ids, ends = {}, {}, {}
         for name, topic in _typed(line, "topics", dict, where).items():
@@ -294,9 +337,9 @@ def _bytes(line: CaptureLine, name: str, where: str) -> bytes | None:
         raise InputError(f"{where}: {name} must be base64 or null") from None
 
 
-def _json_lines(path: Path) -> Iterator[tuple[str, CaptureLine]]:
+def _json_lines(path: Place) -> Iterator[tuple[str, CaptureLine]]:
     """Every line's place, for messages, and its object."""
-    for number, line in enumerate(lines_of(str(path)), start=1):
+    for number, line in enumerate(lines_of(path), start=1):
         if line.strip():
             where = f"{path}:{number}"
             yield where, _parsed(_text(line, where, first=number == 1), where)

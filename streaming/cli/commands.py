@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .capture_commands import add_capture_commands
 from .examples import show_examples
 from .exit_codes import InputError
 from .group_commands import add_group_commands
@@ -69,18 +70,7 @@ def parser() -> argparse.ArgumentParser:
     _output(replay)
     replay.set_defaults(handle=_replay)
 
-    capture = commands.add_parser("capture", help="take a capture of a live cluster, which other commands read")
-    capture.add_argument("--out", required=True, metavar="DIR", help="a folder that is not there yet")
-    where = capture.add_mutually_exclusive_group()
-    where.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
-    where.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="brokers that ask for no credentials")
-    capture.add_argument("--cluster", metavar="NAME", help="which one of the configuration")
-    capture.add_argument("--group", action="append", default=[], metavar="PATTERN", help="only these, with * and ?")
-    capture.add_argument("--since", metavar="TIME", help="records of groups of the time before, such as 30m")
-    capture.add_argument("--for", dest="lasts", metavar="TIME", help="and go on reading for so long, such as 10m")
-    capture.add_argument("--max-bytes", default="256m", metavar="SIZE", help="of all records together (default: 256m)")
-    _output(capture)
-    capture.set_defaults(handle=_capture)
+    add_capture_commands(commands, capture=_capture, bundle=_bundle)
 
     plan = commands.add_parser("plan", help="compute what Kafka's own classes would answer")
     plan_arguments(plan, FAMILIES)
@@ -247,6 +237,12 @@ def _capture(arguments: argparse.Namespace) -> int:
         most=arguments.max_bytes,
         output=arguments.output,
     )
+
+
+def _bundle(arguments: argparse.Namespace) -> int:
+    from .bundle import bundle
+
+    return bundle(arguments)
 
 
 def _plan(arguments: argparse.Namespace) -> int:

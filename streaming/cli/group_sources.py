@@ -32,7 +32,7 @@ from rebalance_monitor.streaming.stories.why import ranking, ranking_object
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
 from rebalance_monitor.streaming.web.rows import NOBODY, GroupName, GroupRow, IncidentRow
-from .captures import knowledge_of, records_of, settings_of
+from .captures import knowledge_of, records_of, settings_of, until_of
 from .exit_codes import InputError
 from .guarded import Guarded
 from .monitor_api import MonitorApi, NotThere, Where
@@ -342,20 +342,29 @@ def capture_of(path: str, at_ms: int | None = None, logs: Sequence[str] = ()) ->
     said = [reason for log in logs for reason in _reasons_of(log)]
     if not path:
         raise InputError("--capture is empty; name a folder or a file")
-    place, plug_ins = Path(path), PlugInHost(counted=True)
+    told = judged(Path(path), at_ms)
+    return CapturedGroups(told, told.end_ms, said)
+
+
+def judged(place: Path, at_ms: int | None = None) -> Replayed:
+    """A capture through the fold, until this moment or the one at which a bundle ends. InputError where it holds no
+    group's record."""
+    plug_ins = PlugInHost(counted=True)
     guarded = Guarded(fold_with(plug_ins))
+    until_ms = until_of(place) if at_ms is None else at_ms
     try:
         told = replay(
-            records_of(place), settings_of(place), knowledge=knowledge_of(place), until_ms=at_ms,
+            records_of(place), settings_of(place), knowledge=knowledge_of(place), until_ms=until_ms,
             fold=guarded, read=guarded.read,
         )  # fmt: skip
     finally:
         plug_ins.close()
     guarded.tell()
     if not told.groups:
-        until = "" if at_ms is None else " until that moment"
-        raise InputError(f"{path}: it holds no record of a group{until}; see what it holds with `replay`")
-    return CapturedGroups(told, told.end_ms if at_ms is None else at_ms, said)
+        until = "" if until_ms is None else " until that moment"
+        raise InputError(f"{place}: it holds no record of a group{until}; see what it holds with `replay`")
+    told.end_ms = told.end_ms if until_ms is None else until_ms
+    return told
 
 
 def _reasons_of(log: str) -> list[CoordinatorReason]:

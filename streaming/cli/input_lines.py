@@ -6,24 +6,28 @@ Every damage is one sentence that says where it is.
 import gzip
 import io
 import sys
+import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from pathlib import Path
+from typing import IO, Any, TypeAlias, cast
 
 from .exit_codes import InputError
 
 STDIN = "-"
 _GZIP_MAGIC = b"\x1f\x8b"
+Place: TypeAlias = Path | zipfile.Path
+"""A file or folder, on disk or within a zip."""
 
 
-def lines_of(path: str) -> Iterator[bytes]:
+def lines_of(path: str | Place) -> Iterator[bytes]:
     """The lines as they are, with their ends. Raises InputError."""
     try:
         with _opened(path) as raw:
             packed = raw.peek(2)[:2] == _GZIP_MAGIC
             yield from gzip.GzipFile(fileobj=raw) if packed else raw
-    except (OSError, EOFError, zlib.error) as why:
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile) as why:
         raise unreadable(path, why) from why
 
 
@@ -34,6 +38,8 @@ def unreadable(path: object, why: Exception) -> InputError:
             said = f"its gzip data is cut off ({why}); copy the file again"
         case gzip.BadGzipFile() | zlib.error():
             said = f"its gzip data is damaged ({why}); copy the file again"
+        case zipfile.BadZipFile():
+            said = f"its zip data is damaged ({why}); copy the file again"
         case UnicodeDecodeError():
             said = "it is not UTF-8 text"
         case OSError(strerror=str(strerror)):
@@ -44,9 +50,13 @@ def unreadable(path: object, why: Exception) -> InputError:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator["io.BufferedReader[Any]"]:
+def _opened(path: str | Place) -> Iterator["io.BufferedReader[Any]"]:
     """The bytes of the file; standard input stays open."""
-    if path != STDIN:
+    if isinstance(path, zipfile.Path):
+        with cast(IO[bytes], path.open("rb")) as member:
+            yield io.BufferedReader(cast(io.RawIOBase, member))
+        return
+    if str(path) != STDIN:
         with open(path, "rb") as file:
             yield file
         return

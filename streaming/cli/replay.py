@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.replay import replay as replay_records
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
-from .captures import knowledge_of, name_of, records_of, settings_of
+from .captures import knowledge_of, name_of, records_of, settings_of, until_of
 from .exit_codes import CANNOT_TELL, DONE, FOUND, INTERNAL, InputError
 from .guarded import Guarded
 from .opening import settings_from
@@ -56,6 +56,7 @@ def _replay(
             settings,
             knowledge=knowledge_of(path) if use_settings else NOTHING_KNOWN,
             with_commits=with_commits,
+            until_ms=until_of(path),
             fold=guarded,
             read=guarded.read,
         )

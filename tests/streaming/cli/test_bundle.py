@@ -1,0 +1,200 @@
+"""A bundle is judged as its capture is, holds no secret, and in its shareable form no name."""
+
+import base64
+import gzip
+import json
+import re
+import shutil
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
+from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.captures import records_of
+from rebalance_monitor.streaming.core.reading.pseudonyms import format_words
+
+VECTORS = Path(__file__).parents[2] / "vectors"
+CAPTURES = sorted(path.parent for path in VECTORS.rglob("records.jsonl.gz"))
+SMALL = [path for path in CAPTURES if (path / "records.jsonl.gz").stat().st_size < 12_000]
+ZOMBIE = VECTORS / "captures" / "zombie"
+Object = dict[str, Any]
+
+
+def replayed(capsys: pytest.CaptureFixture[str], path: Path) -> list[Object]:
+    assert main(["replay", "-o", "json", str(path)]) in (0, 1)
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def bundled(out: Path, *words: str) -> zipfile.ZipFile:
+    assert main(["bundle", "-o", str(out), *words]) == 0
+    return zipfile.ZipFile(out)
+
+
+def judged_alike(objects: list[Object]) -> list[Object]:
+    """All but how many records of other groups were passed over."""
+    return [
+        {name: value for name, value in one.items() if (one["kind"], name) != ("summary", "records")} for one in objects
+    ]
+
+
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+def test_a_bundle_of_each_capture_is_judged_as_the_capture(
+    capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "bundle.zip"
+    with bundled(out, "--group", "*", "--capture", str(capture)) as file:
+        assert file.testzip() is None
+        stored = [json.loads(line) for line in file.read("verdicts.jsonl").decode().splitlines()]
+        story = file.read("story.html").decode()
+    capsys.readouterr()
+    told = replayed(capsys, out)
+    assert told == stored
+    assert judged_alike(told) == judged_alike(replayed(capsys, capture))
+    assert not re.search(r"""(?:src|href)=|url\(|@import|<script""", story)
+
+
+@pytest.mark.parametrize("capture", SMALL, ids=lambda path: path.name)
+def test_a_shareable_bundle_names_nobody(capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = set(_names(replayed(capsys, capture)))
+    assert names
+    with bundled(tmp_path / "bundle.zip", "--group", "*", "--shareable", "--capture", str(capture)) as file:
+        assert set(file.namelist()) == {"bundle.json", "verdicts.jsonl", "story.html"}
+        text = "\n".join(file.read(name).decode() for name in file.namelist())
+        grades = [json.loads(line).get("verdict", {}).get("grade") for line in file.read("verdicts.jsonl").splitlines()]
+    assert {name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)} == set()
+    assert grades == [one.get("verdict", {}).get("grade") for one in replayed_quietly(capsys, capture)]
+
+
+def replayed_quietly(capsys: pytest.CaptureFixture[str], path: Path) -> list[Object]:
+    capsys.readouterr()
+    return replayed(capsys, path)
+
+
+def _names(objects: list[Object]) -> Iterator[str]:
+    """Groups, members, clients, hosts, workers and instance ids, by the fields that state them."""
+    for one in objects:
+        told = [one.get("group"), *one.get("diff", {})]
+        for member in one.get("members", ()):
+            told += [member["member_id"], member["client_id"], member["client_host"].lstrip("/"), member["worker"]]
+            told += [member["instance_id"]]
+        # A group's name may be a word of the format, or of Kafka: then it is no name to look for.
+        yield from (name for name in told if name and name not in format_words() and name != one.get("protocol"))
+
+
+def test_two_shareable_bundles_have_other_digests(tmp_path: Path) -> None:
+    told = []
+    for number in range(2):
+        words = ("--group", "zombies", "--shareable", "--capture", str(ZOMBIE))
+        with bundled(tmp_path / f"{number}.zip", *words) as file:
+            told.append(json.loads(file.read("bundle.json"))["groups"])
+    assert told[0] != told[1]
+
+
+def test_it_ends_at_its_moment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, at = tmp_path / "bundle.zip", "2026-11-20T12:28:55Z"
+    bundled(out, "--group", "zombies", "--at", at, "--capture", str(ZOMBIE)).close()
+    capsys.readouterr()
+    assert max(one["generation"] for one in replayed(capsys, out) if one["kind"] == "generation") == 9
+    assert main(["status", "--group", "zombies", "--capture", str(out)]) in (0, 1)
+    bundle_told = capsys.readouterr().out
+    assert main(["status", "--group", "zombies", "--capture", str(ZOMBIE), "--at", at]) in (0, 1)
+    assert capsys.readouterr().out == bundle_told
+
+
+def test_other_groups_are_not_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Their records are places without a name; the group is judged as among them."""
+    capture = VECTORS / "captures-groups" / "java-classic"
+    whole = [one for one in replayed(capsys, capture) if one["kind"] in ("generation", "violation")]
+    groups = sorted({one["group"] for one in whole})
+    chosen, other = groups[0], groups[-1]
+    out = tmp_path / "bundle.zip"
+    with bundled(out, "--group", chosen, "--capture", str(capture)) as file:
+        assert other.encode() not in b"".join(
+            gzip.decompress(file.read(name)) if name.endswith(".gz") else file.read(name) for name in file.namelist()
+        )
+    capsys.readouterr()
+    told = [one for one in replayed(capsys, out) if one["kind"] in ("generation", "violation")]
+    assert told == [one for one in whole if one["group"] == chosen]
+    assert not any(other.encode() in (one.key or b"") + (one.value or b"") for one in records_of(out))
+
+
+PLANTED = [f"hunter2Planted{number:02}" for number in range(12)]
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> Path:
+    """A capture with twelve secrets where people have them."""
+    secret = iter(PLANTED)
+    folder = Path(shutil.copytree(ZOMBIE, tmp_path / "planted"))
+    records = [json.loads(line) for line in gzip.decompress((folder / "records.jsonl.gz").read_bytes()).splitlines()]
+
+    def add(topic: str, key: bytes, value: bytes) -> None:
+        offset = 1 + max((one["offset"] for one in records if one["topic"] == topic), default=-1)
+        partition = next((one["partition"] for one in records if one["topic"] == topic), 0)
+        at_ms = max(one["timestamp"] for one in records)
+        coded = {"key": base64.b64encode(key).decode(), "value": base64.b64encode(value).decode()}
+        records.append({"topic": topic, "partition": partition, "offset": offset, "timestamp": at_ms, **coded})
+
+    config = next(one["topic"] for one in records if one["topic"].endswith("-configs"))
+    status = config.removesuffix("-configs") + "-status"
+    jaas = f'org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="{next(secret)}";'
+    properties = {"connector.class": "x", "database.password": next(secret), "sasl.jaas.config": jaas}
+    add(config, b"connector-idle-z", json.dumps({"properties": properties}).encode())
+    add(config, b"task-idle-z-0", json.dumps({"properties": {"odd.name": next(secret)}}).encode())
+    add(config, b"session-key", json.dumps({"key": next(secret), "algorithm": "HmacSHA256"}).encode())
+    trace = {"state": "FAILED", "trace": f"at jdbc:x://u:{next(secret)}@h", "worker_id": "h:1", "generation": 1}
+    add(status, b"status-task-idle-z-0", json.dumps(trace).encode())
+    client_id = f"svc password={next(secret)}"
+    user_data = f"Bearer {next(secret)} token:'{next(secret)}'".encode()
+    member = GroupMember(
+        member_id=f"{client_id}-1", instance_id=f"https://me:{next(secret)}@host/x", client_id=client_id,
+        client_host="/10.0.0.1", rebalance_timeout_ms=1000, session_timeout_ms=1000, subscription=user_data,
+        assignment=f"-----BEGIN RSA PRIVATE KEY-----\n{next(secret)}\n-----END RSA PRIVATE KEY-----".encode(),
+    )  # fmt: skip
+    group = GroupMetadata(
+        protocol_type="own", generation=1, protocol="p", leader=member.member_id, state_timestamp_ms=None,
+        members=(member,),
+    )  # fmt: skip
+    add("__consumer_offsets", *encode_group_metadata("zombies-too", group, 3))
+    cluster = json.loads((folder / "cluster.json").read_text())
+    cluster["workers"][0]["settings"]["sasl.password"] = next(secret)
+    cluster["java"] = f"17 -Djavax.net.ssl.keyStorePassword={next(secret)}"
+    (folder / "cluster.json").write_text(json.dumps(cluster))
+    with gzip.open(folder / "records.jsonl.gz", "wt") as out:
+        out.writelines(json.dumps(one) + "\n" for one in records)
+    assert next(secret, None) is None
+    return folder
+
+
+@pytest.mark.parametrize("form", [(), ("--shareable",)], ids=["whole", "shareable"])
+def test_no_planted_secret_is_in_it(
+    planted: Path, form: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with bundled(tmp_path / "bundle.zip", "--group", "zombies*", *form, "--capture", str(planted)) as file:
+        text = b"".join(
+            gzip.decompress(file.read(name)) if name.endswith(".gz") else file.read(name) for name in file.namelist()
+        )
+    if not form:
+        held = list(records_of(tmp_path / "bundle.zip"))
+        text += b"".join((one.key or b"") + (one.value or b"") for one in held)
+        assert "what looks like the value of a password was replaced by stars" in capsys.readouterr().out
+    assert [one for one in PLANTED if one.encode() in text] == []
+    assert b"Planted" not in text
+
+
+def test_a_mistake_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "bundle.zip"
+    words = ["bundle", "-o", str(out), "--capture", str(ZOMBIE), "--group"]
+    assert main([*words, "nobody"]) == 2
+    assert "no record of a group that matches nobody is there, so nothing is written" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert main([*words, "zombies", "--shareable"]) == 0
+    assert main([*words, "zombies"]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["replay", str(out)]) == 2
+    assert "a shareable bundle holds no records; read its story.html" in capsys.readouterr().err
