@@ -55,7 +55,7 @@ def bundle(arguments: argparse.Namespace) -> int:
         raise InputError(f"{out} can't be written ({why.strerror}); name another file with --out") from why
     finally:
         half.unlink(missing_ok=True)
-    print(f"{out}: {', '.join(written['groups'])}, {out.stat().st_size:,} bytes")
+    print(f"{out}: {', '.join(written['groups'])}")
     for sentence in written["removed"]:
         print(sentence)
     if arguments.shareable:

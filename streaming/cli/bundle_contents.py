@@ -127,7 +127,7 @@ def _described(cluster: Object, groups: set[str]) -> Object:
             if isinstance(told.get(kind), dict):
                 told[kind] = {group: one for group, one in told[kind].items() if group in groups}
         return {"capture": cluster.get("capture"), SETTINGS: told}
-    kept = {name: cluster[name] for name in ("capture", "java") if name in cluster}
+    kept: Object = {name: cluster[name] for name in ("capture", "java") if name in cluster}
     match cluster.get("groups"):
         case list() as several:
             kept["groups"] = [_picked(one, _OF_A_GROUP) for one in several if _is_of(one, "group.id", groups)]

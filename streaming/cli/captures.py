@@ -48,10 +48,10 @@ T = TypeVar("T")
 _SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number of 64 bits", list: "a list", dict: "an object"}
 
 
-def opened(path: Place) -> Place:
+def opened(path: Path) -> Place:
     """The folder within, where the file is a zip. Raises InputError."""
     try:
-        zipped = isinstance(path, Path) and path.is_file() and zipfile.is_zipfile(path)
+        zipped = path.is_file() and zipfile.is_zipfile(path)
         return zipfile.Path(path) if zipped else path
     except (OSError, zipfile.BadZipFile) as why:
         raise unreadable(path, why) from why
@@ -72,11 +72,11 @@ def bundle_of(place: Place) -> CaptureLine:
 
 def records_of(path: Path) -> Iterator[RawRecord]:
     """The records of a capture, in the file's order. Raises InputError."""
-    place = opened(path)
-    files = [place]
-    if place.is_dir():
-        files = [one for one in (place / "records.jsonl.gz", place / "records.jsonl") if one.exists()]
-        if not files and bundle_of(place).get("shareable"):
+    folder = opened(path)
+    files = [folder]
+    if folder.is_dir():
+        files = [one for one in (folder / "records.jsonl.gz", folder / "records.jsonl") if one.exists()]
+        if not files and bundle_of(folder).get("shareable"):
             raise InputError(f"{path}: a shareable bundle holds no records; read its story.html and verdicts.jsonl")
         if not files:
             raise InputError(f"{path}: holds no records.jsonl.gz; name a capture's directory or a file of records")

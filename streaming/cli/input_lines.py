@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from .exit_codes import InputError
 
@@ -53,7 +53,7 @@ def unreadable(path: object, why: Exception) -> InputError:
 def _opened(path: str | Place) -> Iterator["io.BufferedReader[Any]"]:
     """The bytes of the file; standard input stays open."""
     if isinstance(path, zipfile.Path):
-        with cast(IO[bytes], path.open("rb")) as member:
+        with path.open("rb") as member:
             yield io.BufferedReader(cast(io.RawIOBase, member))
         return
     if str(path) != STDIN:

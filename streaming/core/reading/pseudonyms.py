@@ -99,7 +99,8 @@ def renaming(names: Iterable[str], key: bytes) -> Callable[[str], str]:
 
     @cache
     def rename(text: str) -> str:
-        parts, at = [], 0
+        parts: list[str] = []
+        at = 0
         for word in _WORD.finditer(text):
             if (start := word.start()) < at:
                 continue

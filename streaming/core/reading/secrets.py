@@ -14,17 +14,18 @@ _NAME = rb"(?:pass(?:word|wd|phrase)|pwd|secret|token|credentials?|(?:api|access
 _SAID = rb"(?:[\"']\s*[=:]\s*|\s*=\s*|\s*:\s*(?!\d{1,5}(?![\w.])))"
 """What stands between a name and its value. A number of at most five digits behind a colon is a port."""
 
+# What begins one is not asked to begin a word: the byte before it may be the length of a field, and look like a letter.
 _PATTERNS: tuple[tuple[str, re.Pattern[bytes]], ...] = (
     ("a private key", re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<of>[^-*]+)")),
     ("a line of JAAS", re.compile(rb"LoginModule\s+(?:required|requisite|sufficient|optional)(?P<of>[^;*\x00]+)")),
     ("credentials in an address", re.compile(rb"[A-Za-z][A-Za-z0-9+.-]*://(?P<of>[^\s/@*\x00-\x1f]+)@")),
-    ("a header of HTTP", re.compile(rb"(?i:\b(?:bearer|basic)\s+)(?P<of>[A-Za-z0-9+/=._~-]{8,})")),
-    ("a JSON web token", re.compile(rb"(?P<of>\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)")),
-    ("a key of Amazon", re.compile(rb"(?P<of>(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16})(?![A-Z0-9])")),
+    ("a header of HTTP", re.compile(rb"(?i:(?:bearer|basic)\s+)(?P<of>[A-Za-z0-9+/=._~-]{8,})")),
+    ("a JSON web token", re.compile(rb"(?P<of>eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*)")),
+    ("a key of Amazon", re.compile(rb"(?P<of>(?:AKIA|ASIA)[A-Z0-9]{16})")),
     (
         "a token of a known service",
         re.compile(
-            rb"(?P<of>\b(?:gh[opusr]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}"
+            rb"(?P<of>(?:gh[opusr]_[A-Za-z0-9]{30,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}"
             rb"|AIza[\w-]{35}|[sr]k_live_\w{16,}))"
         ),
     ),

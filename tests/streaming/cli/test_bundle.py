@@ -157,10 +157,10 @@ def planted(tmp_path: Path) -> Path:
         assignment=f"-----BEGIN RSA PRIVATE KEY-----\n{next(secret)}\n-----END RSA PRIVATE KEY-----".encode(),
     )  # fmt: skip
     group = GroupMetadata(
-        protocol_type="own", generation=1, protocol="p", leader=member.member_id, state_timestamp_ms=None,
+        protocol_type="own", generation=1, protocol="p", leader=member.member_id, version=3,
         members=(member,),
     )  # fmt: skip
-    add("__consumer_offsets", *encode_group_metadata("zombies-too", group, 3))
+    add("__consumer_offsets", b"\x00\x02\x00\x0bzombies-too", encode_group_metadata(group))
     cluster = json.loads((folder / "cluster.json").read_text())
     cluster["workers"][0]["settings"]["sasl.password"] = next(secret)
     cluster["java"] = f"17 -Djavax.net.ssl.keyStorePassword={next(secret)}"

@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.config.loading import load
 ROOT = Path(__file__).parents[3]
 PAGES = (
     "README.md", "docs/running.md", "docs/commands.md", "docs/tutorial.md", "docs/expectations.md", "docs/why.md",
-    "docs/cost.md",
+    "docs/cost.md", "docs/bundle.md",
 )  # fmt: skip
 README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = [textwrap.dedent(block).strip() for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, flags=re.M)]
@@ -30,6 +30,13 @@ ALONE = [words for words in COMMANDS if words[0] in ("replay", "plan", "decode",
 SHOWN = [block.removeprefix("$ ").partition("\n") for block in BLOCKS if block.startswith("$ rebalance-monitor ")]
 
 
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder with what the examples read, where they may write."""
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    monkeypatch.chdir(tmp_path)
+
+
 def test_every_command_is_one() -> None:
     assert {words[0] for words in COMMANDS} >= {"config", "run", "serve", "replay", "plan", "decode", "rules"}
     for words in COMMANDS:
@@ -38,19 +45,17 @@ def test_every_command_is_one() -> None:
 
 @pytest.mark.parametrize(("command", "output"), [(command, output) for command, _, output in SHOWN])
 def test_a_command_prints_what_is_shown(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, output: str
+    capsys: pytest.CaptureFixture[str], clone: None, command: str, output: str
 ) -> None:
     """Word for word; lines are broken to fit the page."""
-    monkeypatch.chdir(ROOT)
     assert main(shlex.split(command)[1:]) in (0, 1)
     assert capsys.readouterr().out.split() == output.split()
 
 
 @pytest.mark.parametrize("words", ALONE, ids=" ".join)
 def test_what_needs_no_cluster_runs_from_the_clone(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
+    capsys: pytest.CaptureFixture[str], clone: None, words: list[str]
 ) -> None:
-    monkeypatch.chdir(ROOT)
     assert main(words) in (0, 1)
     printed = capsys.readouterr()
     assert (bool(printed.out), printed.err) == (True, "")
