@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.model.settings import (
 )
 from rebalance_monitor.streaming.core.replay import RawRecord
 from .exit_codes import InputError
-from .input_lines import STDIN, Place, lines_of, unreadable
+from .input_lines import STDIN, InputPlace, lines_of, unreadable
 
 SETTINGS, NOBODY = "settings", "nobody:1"
 METADATA, ENDS = "metadata.jsonl.gz", "ends.jsonl.gz"
@@ -48,7 +48,7 @@ T = TypeVar("T")
 _SHAPES: Mapping[type, str] = {str: "a text", int: "a whole number of 64 bits", list: "a list", dict: "an object"}
 
 
-def opened(path: Path) -> Place:
+def opened(path: Path) -> InputPlace:
     """The folder within, where the file is a zip. Raises InputError."""
     try:
         zipped = path.is_file() and zipfile.is_zipfile(path)
@@ -64,7 +64,7 @@ def until_of(path: Path) -> int | None:
     return at_ms if isinstance(at_ms, int) else None
 
 
-def bundle_of(place: Place) -> CaptureLine:
+def bundle_of(place: InputPlace) -> CaptureLine:
     """What a bundle says of itself; nothing where the capture is none. Raises InputError."""
     file = place / BUNDLE
     return _parsed(_whole(file), str(file)) if place.is_dir() and file.exists() else {}
@@ -123,7 +123,7 @@ def description_of(path: Path) -> CaptureLine | None:
     return _parsed(_whole(file), str(file)) if place.is_dir() and file.exists() else None
 
 
-def _whole(file: Place) -> str:
+def _whole(file: InputPlace) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError, zipfile.BadZipFile) as why:
@@ -155,7 +155,7 @@ def knowledge_of(path: Path) -> Knowledge:
     return replace(knowledge.knowledge_of(metadata_of(path)), changelogs=_changelogs(opened(path) / ENDS))
 
 
-def _changelogs(file: Place) -> dict[str, tuple[ChangelogEnds, ...]]:
+def _changelogs(file: InputPlace) -> dict[str, tuple[ChangelogEnds, ...]]:
     """Where the changelogs of Streams applications ended while the capture was taken, by application."""
     found: dict[str, tuple[ChangelogEnds, ...]] = {}
     for where, line in _json_lines(file) if file.exists() else ():
@@ -181,7 +181,7 @@ def lines_beside(path: Path, name: str) -> list[CaptureLine]:
     return [line for _, line in _json_lines(file)] if file.exists() else []
 
 
-def _metadata(file: Place) -> Iterator[TopicMetadata]:
+def _metadata(file: InputPlace) -> Iterator[TopicMetadata]:
     for where, line in _json_lines(file):
         topics, ids, ends = {}, {}, {}
         for name, topic in _typed(line, "topics", dict, where).items():
@@ -337,7 +337,7 @@ def _bytes(line: CaptureLine, name: str, where: str) -> bytes | None:
         raise InputError(f"{where}: {name} must be base64 or null") from None
 
 
-def _json_lines(path: Place) -> Iterator[tuple[str, CaptureLine]]:
+def _json_lines(path: InputPlace) -> Iterator[tuple[str, CaptureLine]]:
     """Every line's place, for messages, and its object."""
     for number, line in enumerate(lines_of(path), start=1):
         if line.strip():

@@ -17,11 +17,11 @@ from .exit_codes import InputError
 
 STDIN = "-"
 _GZIP_MAGIC = b"\x1f\x8b"
-Place: TypeAlias = Path | zipfile.Path
+InputPlace: TypeAlias = Path | zipfile.Path
 """A file or folder, on disk or within a zip."""
 
 
-def lines_of(path: str | Place) -> Iterator[bytes]:
+def lines_of(path: str | InputPlace) -> Iterator[bytes]:
     """The lines as they are, with their ends. Raises InputError."""
     try:
         with _opened(path) as raw:
@@ -50,7 +50,7 @@ def unreadable(path: object, why: Exception) -> InputError:
 
 
 @contextmanager
-def _opened(path: str | Place) -> Iterator["io.BufferedReader[Any]"]:
+def _opened(path: str | InputPlace) -> Iterator["io.BufferedReader[Any]"]:
     """The bytes of the file; standard input stays open."""
     if isinstance(path, zipfile.Path):
         with path.open("rb") as member:
