@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history fuzz sweep attack foreign share probing chaos oracle test test-of check metrics-page rooms picture clean
+.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history fuzz sweep postgresql attack foreign share probing chaos oracle test test-of check metrics-page rooms picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ fuzz: install  ## throw 200,000 damaged records at every decoder and 5,000 damag
 
 sweep: install  ## every sweep of the unit tier at its full size (hours)
 	@RM_LONG=1 exec $(BIN)/python -m lab.tiers unit $(ARGS)
+
+postgresql: install  ## run the tests of the database on each supported version of PostgreSQL (about 20 min)
+	@RM_LONG=1 exec $(BIN)/pytest -q tests/streaming/store/test_each_postgresql.py $(ARGS)
 
 foreign: install  ## judge groups that clients of other languages lead: librdkafka, kafka-python, franz-go (needs Go; ARGS="--steps 14")
 	@exec $(BIN)/python -m lab.foreign $(ARGS)

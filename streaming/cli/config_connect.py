@@ -47,7 +47,7 @@ def answers(settings: Settings) -> Iterator[ConnectionCheck]:
     for cluster in settings.clusters:
         yield from _cluster(settings, cluster)
     if settings.database.dsn is not None:
-        yield _asked("database", partial(_database, settings))
+        yield _asked("database", partial(database_answers, settings))
     for what, problem in ports(settings):
         yield ConnectionCheck(what, problem)
     yield _asked("Java", partial(_java, settings))
@@ -258,7 +258,7 @@ def _unreadable(cluster: ClusterSection, topic: str, partition: int) -> str | No
     return None
 
 
-def _database(settings: Settings) -> str | None:
+def database_answers(settings: Settings) -> str | None:
     from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 
     assert settings.database.dsn is not None
@@ -276,7 +276,9 @@ def _database(settings: Settings) -> str | None:
     may_create, read_only = (bool(row[0]), bool(row[1])) if row is not None else (False, True)
     if read_only:
         return "it is read-only; give the address of the primary"
-    return None if may_create else "this user may not create the schema rebalance_monitor; grant it CREATE"
+    if may_create:
+        return None
+    return "this user may not create the schema rebalance_monitor or tables there; docs/security.md has its rights"
 
 
 def _java(settings: Settings) -> str | None:

@@ -26,6 +26,15 @@ _OUTSIDE = (
 ADVICE = "check database.dsn, that the server runs, and that the user may create a schema there"
 
 
+RIGHTS = "the rights that its role needs are in docs/security.md"
+_DISTRUST = ("certificate verify failed", "signature failure", "root certificate", "does not match host name")
+_NOT_TRUSTED = (
+    "name the file of the authority that signed the server's certificate in database.dsn (sslrootcert), and the server"
+    " by a name that the certificate holds"
+)
+_NO_TLS = "add sslmode=verify-full and sslrootcert to database.dsn"
+
+
 _NOTICES: dict[str, Any] = {
     "tcp_user_timeout": 10_000, "keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3,
 }  # fmt: skip
@@ -108,7 +117,17 @@ class Database:
         lines = [line.strip() for line in str(why).splitlines() if line.strip()]
         # The first line of a failed connection repeats addresses; the reason stands after the last colon.
         reason = (lines[0] if lines else type(why).__name__).rpartition(": ")[2].strip().rstrip(".")
-        return DatabaseUnreachable(f"PostgreSQL at {self.address} can't be used ({reason}); {self._advice}")
+        return DatabaseUnreachable(f"PostgreSQL at {self.address} can't be used ({reason}); {self._mend(why)}")
+
+    def _mend(self, why: psycopg.Error) -> str:
+        """What to do about it."""
+        said = str(why)
+        # One that is met while connecting has no class of its own.
+        if isinstance(why, psycopg.errors.InsufficientPrivilege) or "permission denied" in said:
+            return f"{self._advice}; {RIGHTS}"
+        if any(one in said for one in _DISTRUST):
+            return _NOT_TRUSTED
+        return _NO_TLS if said.rstrip().endswith("no encryption") else self._advice
 
 
 def _address(dsn: str) -> str:

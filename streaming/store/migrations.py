@@ -77,7 +77,9 @@ def migrate(connection: Connection[Any], migrations: Sequence[Migration]) -> tup
     """
     with connection.transaction():
         connection.execute("select pg_advisory_xact_lock(%s)", (LOCK,))
-        connection.execute("create schema if not exists rebalance_monitor")
+        # PostgreSQL asks for the right to create one even where it exists; the monitor's own role need not have it.
+        if connection.execute("select to_regnamespace('rebalance_monitor')").fetchone() == (None,):
+            connection.execute("create schema rebalance_monitor")
         connection.execute(
             "create table if not exists rebalance_monitor.migrations ("
             " number integer primary key, name text not null, needs integer not null,"
