@@ -152,7 +152,9 @@ def parser() -> argparse.ArgumentParser:
         action.add_argument("--config", metavar="FILE")
         action.set_defaults(handle=_gaps)
 
-    add_group_commands(commands, status=_status, explain=_explain, why=_why, wait=_wait, whatif=_whatif, cost=_cost)
+    add_group_commands(
+        commands, status=_status, explain=_explain, why=_why, wait=_wait, whatif=_whatif, cost=_cost, advise=_advise
+    )
 
     rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
     rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
@@ -363,6 +365,12 @@ def _cost(arguments: argparse.Namespace) -> int:
     from .cost import cost
 
     return cost(arguments)
+
+
+def _advise(arguments: argparse.Namespace) -> int:
+    from .advise import advise
+
+    return advise(arguments)
 
 
 def _completion(arguments: argparse.Namespace) -> int:

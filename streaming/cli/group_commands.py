@@ -1,4 +1,4 @@
-"""Arguments of the commands that answer about groups: `status`, `explain`, `why`, `wait`, `whatif`, `cost`."""
+"""Arguments of the commands about groups: `status`, `explain`, `why`, `wait`, `whatif`, `cost`, `advise`."""
 
 import argparse
 from typing import Any
@@ -58,10 +58,20 @@ A member is named by its worker, instance id, client id or member id. A member t
 when its session time-out is over. Kafka Connect and consumers of the classic protocol are predicted.
 Exit codes: 0 predicted; 3 cannot tell, with a sentence that says why.
 """
+_ADVISE = """examples:
+  rebalance-monitor advise --group orders --assignor cooperative-sticky
+  rebalance-monitor advise --group orders --assignor range --release 3.9 --since 30d
+  rebalance-monitor advise --group j-range --assignor sticky --capture tests/vectors/captures-groups/java-classic
+
+Consumer groups of the classic protocol. docs/advise.md says what is presumed.
+Exit codes: 0 computed; 3 cannot tell, with a sentence that says why.
+"""
 
 
-def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait: Any, whatif: Any, cost: Any) -> None:
-    """The six commands with what runs each; `commands` is what argparse calls sub-parsers."""
+def add_group_commands(
+    commands: Any, status: Any, explain: Any, why: Any, wait: Any, whatif: Any, cost: Any, advise: Any
+) -> None:
+    """The seven commands with what runs each; `commands` is what argparse calls sub-parsers."""
     command = _command(commands, "status", "how groups stand: harmed ones first, or one in six lines", _STATUS)
     _source(command)
     _logs(command)
@@ -125,6 +135,17 @@ def add_group_commands(commands: Any, status: Any, explain: Any, why: Any, wait:
     _changes(command)
     _output(command)
     command.set_defaults(handle=whatif)
+
+    command = _command(commands, "advise", "past rebalances under another assignor or release", _ADVISE)
+    _source(command)
+    command.add_argument("--group", required=True, metavar="ID", help="this group")
+    command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
+    command.add_argument("--since", default="7d", metavar="TIME", help="the time to look at (default: 7d)")
+    command.add_argument("--at", metavar="TIME", help="until then, such as 2026-01-10T20:00:00Z (default: now)")
+    command.add_argument("--assignor", required=True, metavar="NAME", help="as a record names it, such as sticky")
+    command.add_argument("--release", metavar="NUMBER", help="of the clients, such as 3.9 (default: every one)")
+    _output(command)
+    command.set_defaults(handle=advise)
 
 
 def _changes(command: argparse.ArgumentParser) -> None:

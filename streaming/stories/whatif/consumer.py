@@ -38,7 +38,7 @@ Dealt = dict[str, tuple[TopicPartition, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Member:
+class DealtMember:
     """One member between two rebalances; `generation` is -1 for one that has not been in any."""
 
     instance_id: str | None
@@ -47,7 +47,7 @@ class _Member:
 
 
 @dataclass(frozen=True, slots=True)
-class _Deal:
+class ClassicDeal:
     """One assignor as one era's leaders run it, with what it knows of the topics. `eager`: members give up everything
     before they join, as they do with `cooperative-sticky`, too, where one of their assignors is another kind.
     """
@@ -62,7 +62,7 @@ class _Deal:
         gives_up = self.eager and self.name == COOPERATIVE_STICKY
         return f"leaders of Kafka {self.era.name}" + (", members that give up everything to join" if gives_up else "")
 
-    def shares(self, members: Mapping[str, _Member]) -> Dealt | None:
+    def shares(self, members: Mapping[str, DealtMember]) -> Dealt | None:
         """None where Kafka's class fails, or has no such assignor."""
         try:
             result = ASSIGNORS[self.name].recompute(
@@ -72,7 +72,7 @@ class _Deal:
             return None
         return {name: tuple(share) for name, share in result.shares.items()}
 
-    def _joining(self, member_id: str, one: _Member) -> ConsumerMember:
+    def _joining(self, member_id: str, one: DealtMember) -> ConsumerMember:
         """Its subscription: what a member of Kafka's own client says that it has."""
         fresh = one.generation < 0
         claim = Claim()
@@ -92,13 +92,13 @@ def predict(change: GroupChange, generations: Sequence[Published], ids: Ids = id
     """`generations`: the newest first. CannotPredict, WrongChange."""
     generation = generations[0]
     _check(change, generations)
-    members = _members(generation)
+    members = members_of(generation)
     who = concerned(change, generation)
     silent_ms = _silent_ms(change, who, generation)
     static = who.bouncing if silent_ms else ()
     if silent_ms > change.away_ms:
         who = Concerned(who.leaving, (), who.names)
-    deals = [deal for deal in _deals(generation) if _fits(deal, members, generation)]
+    deals = [deal for deal in deals_of(generation) if _fits(deal, members, generation)]
     deals = _shown(deals, generations)
     if not deals:
         raise CannotPredict(
@@ -167,17 +167,17 @@ def _silent_ms(change: GroupChange, who: Concerned, generation: Published) -> in
     return int(sessions.pop())
 
 
-def _members(generation: Published) -> dict[str, _Member]:
+def members_of(generation: Published) -> dict[str, DealtMember]:
     found = {}
     for one in generation["members"]:
         if one["assigned"] is None:
             raise CannotPredict("not all of the last record's members could be read")
         holds = tuple((topic, number) for topic, number in one["assigned"]["partitions"])
-        found[one["member_id"]] = _Member(one["instance_id"], holds, generation["generation"])
+        found[one["member_id"]] = DealtMember(one["instance_id"], holds, generation["generation"])
     return found
 
 
-def _deals(generation: Published) -> Iterator[_Deal]:
+def deals_of(generation: Published) -> Iterator[ClassicDeal]:
     """The assignor in each era, with the topics as the document shows them."""
     name = generation["protocol"]
     counts: dict[str, int] = {}
@@ -187,44 +187,44 @@ def _deals(generation: Published) -> Iterator[_Deal]:
             counts[topic] = max(counts.get(topic, 0), number + 1)
     topics = {topic: (frozenset[str](),) * count for topic, count in sorted(counts.items())}
     for era in ASSIGNORS[name].eras:
-        yield _Deal(name, era, topics, eager=True)
+        yield ClassicDeal(name, era, topics, eager=True)
         if name == COOPERATIVE_STICKY:
-            yield _Deal(name, era, topics, eager=False)
+            yield ClassicDeal(name, era, topics, eager=False)
 
 
-def _fits(deal: _Deal, members: Mapping[str, _Member], generation: Published) -> bool:
+def _fits(deal: ClassicDeal, members: Mapping[str, DealtMember], generation: Published) -> bool:
     """Whether it gives the last assignment again; while partitions change hands, nobody can tell."""
     again = deal.shares(members)
     if again is None:
         return False
-    if transfers(generation) or _given_up(generation):
+    if transfers(generation) or given_up(generation):
         return all(set(members[name].holds) <= set(share) for name, share in again.items())
     return {name: set(share) for name, share in again.items()} == {
         name: set(one.holds) for name, one in members.items()
     }
 
 
-def _shown(deals: list[_Deal], generations: Sequence[Published]) -> list[_Deal]:
+def _shown(deals: list[ClassicDeal], generations: Sequence[Published]) -> list[ClassicDeal]:
     """Those that give the last generations, too, each from the one before; rebalances that none of them gives, such as
     one after topics changed, tell nothing."""
     for now, before in list(pairwise(generations))[:MOST_LOOKED_AT]:
         if len(deals) < 2 or now["protocol"] != before["protocol"] or now["generation"] != before["generation"] + 1:
             break
         try:
-            had, has = _members(before), _members(now)
+            had, has = members_of(before), members_of(now)
         except CannotPredict:
             break
-        joined = {name: had.get(name, _Member(one.instance_id, (), -1)) for name, one in has.items()}
+        joined = {name: had.get(name, DealtMember(one.instance_id, (), -1)) for name, one in has.items()}
         shares = {name: set(one.holds) for name, one in has.items()}
-        deals = [deal for deal in deals if _sets(deal.shares(joined)) == shares] or deals
+        deals = [deal for deal in deals if share_sets(deal.shares(joined)) == shares] or deals
     return deals
 
 
-def _sets(shares: Dealt | None) -> dict[str, set[TopicPartition]]:
+def share_sets(shares: Dealt | None) -> dict[str, set[TopicPartition]]:
     return {name: set(share) for name, share in (shares or {}).items()}
 
 
-def _given_up(generation: Published) -> bool:
+def given_up(generation: Published) -> bool:
     """Whether somebody had a partition that nobody is given."""
     given = {tuple(place) for one in generation["members"] for place in one["assigned"]["partitions"]}
     return any(
@@ -235,8 +235,8 @@ def _given_up(generation: Published) -> bool:
 
 
 def _course(
-    deal: _Deal,
-    members: dict[str, _Member],
+    deal: ClassicDeal,
+    members: dict[str, DealtMember],
     change: GroupChange,
     who: Concerned,
     ids: tuple[Mapping[str, str], Mapping[str, str]],
@@ -259,19 +259,19 @@ def _course(
             if shares is None:
                 return False
             number += 1
-            gives_up = {one: _without(own.holds, shares[one]) for one, own in members.items()}
+            gives_up = {one: without(own.holds, shares[one]) for one, own in members.items()}
             to_come.append(
                 ToCome(
                     generation=number,
                     why=why,
                     after_ms=after_ms,
-                    gets=_told({one: _without(share, members[one].holds) for one, share in shares.items()}, called),
+                    gets=_told({one: without(share, members[one].holds) for one, share in shares.items()}, called),
                     gives_up=_told(gives_up, called),
                     idle=_idle(deal, shares),
                 )
             )
             for one, share in shares.items():
-                members[one] = _Member(members[one].instance_id, share, number)
+                members[one] = DealtMember(members[one].instance_id, share, number)
             if deal.eager or not any(gives_up.values()):
                 return True
             why = "partitions that were given up go to others"
@@ -281,14 +281,14 @@ def _course(
         del members[gone]
     away = {new: members.pop(old).instance_id for old, new in back.items()}
     for one in joining:
-        members[one] = _Member(one if all_static and members else None, (), -1)
+        members[one] = DealtMember(one if all_static and members else None, (), -1)
     fine = True
     if who.leaving or back or joining:
         first = GroupChange(leave=(*change.leave, *(who.names[one] for one in back)), join=change.join).text()
         over = f"the session time-out of {listed([who.names[one] for one in back])} is over"
         fine = rebalance(over if silent_ms else first, silent_ms)
     if back:
-        members.update({new: _Member(instance_id, (), -1) for new, instance_id in away.items()})
+        members.update({new: DealtMember(instance_id, (), -1) for new, instance_id in away.items()})
         fine = fine and rebalance(f"{listed([who.names[one] for one in back])} is back", change.away_ms)
     if not fine:
         return None
@@ -298,7 +298,7 @@ def _course(
     )
 
 
-def _without(some: tuple[TopicPartition, ...], others: tuple[TopicPartition, ...]) -> tuple[TopicPartition, ...]:
+def without(some: tuple[TopicPartition, ...], others: tuple[TopicPartition, ...]) -> tuple[TopicPartition, ...]:
     left = frozenset(others)
     return tuple(one for one in some if one not in left)
 
@@ -308,7 +308,7 @@ def _told(shares: Dealt, called: Callable[[str], str], *, empty: bool = False) -
     return {name: _names(share) for name, share in named if share or empty}
 
 
-def _idle(deal: _Deal, shares: Dealt) -> tuple[str, ...]:
+def _idle(deal: ClassicDeal, shares: Dealt) -> tuple[str, ...]:
     given = {tp for share in shares.values() for tp in share}
     return _names(
         [

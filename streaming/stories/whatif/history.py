@@ -1,0 +1,183 @@
+"""A consumer group's history under another assignor: who was there in each rebalance is kept, the answers are not.
+
+    recorded, range                        computed, cooperative-sticky
+    generation 7   a b c                   starts with what the record gives
+    generation 8   a b      c went         a b keep what they have, and get what c had
+    generation 9   a b d    d came         one gives up to d, in two rebalances
+
+A rebalance is computed only if the group's own assignor gives the recorded assignment from the one before, for then
+equal subscriptions and all partitions may be presumed. Computing begins anew after each one where it does not.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rebalance_monitor.assignors.consumer.sticky_eras import NoSuchEra
+from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
+from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
+from rebalance_monitor.streaming.stories.known import Published
+from .change import CannotPredict, WrongChange
+from .consumer import MOST_ROUNDS, ClassicDeal, DealtMember, deals_of, given_up, members_of, share_sets, without
+
+FOREIGN = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
+NOT_NEXT = "the generation before is not known, or was of another assignor"
+NO_MATCH = "its assignment is not known to be Kafka's own assignor's, or its leader may be no Java client"
+UNREADABLE = "members could not be read"
+NO_FIT = "it does not come from equal subscriptions, all partitions and the assignment before"
+FAILED = "the other assignor gives no answer, or the release does not have it"
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryFigures:
+    """`moved`: partitions that members gained. `stopped`: partitions that members that stayed had to give up, for a
+    moment or for good: all that they had with an eager assignor."""
+
+    rebalances: int = 0
+    moved: int = 0
+    stopped: int = 0
+
+    def __add__(self, other: "HistoryFigures") -> "HistoryFigures":
+        return HistoryFigures(
+            self.rebalances + other.rebalances, self.moved + other.moved, self.stopped + other.stopped
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryAnswer:
+    """`courses`: the sums of each possible course. `left_out`: rebalances that were not computed, by why."""
+
+    recorded: HistoryFigures
+    courses: tuple[HistoryFigures, ...]
+    left_out: Mapping[str, int]
+
+    def range_of(self, figure: str) -> tuple[int, int]:
+        """The least and the most of a figure among the courses."""
+        amounts = [int(getattr(one, figure)) for one in self.courses]
+        return min(amounts), max(amounts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A rebalance that can be computed. `begins`: computing begins with what the record before gives."""
+
+    before: dict[str, DealtMember]
+    now: dict[str, DealtMember]
+    own: ClassicDeal
+    begins: bool
+    follow_up: bool
+
+
+def under_assignor(generations: Sequence[Published], name: str, release: str | None = None) -> HistoryAnswer:
+    """`generations`: the newest first; the oldest is only looked at. CannotPredict, WrongChange."""
+    if name not in ASSIGNORS:
+        raise WrongChange(f"{name!r} is no assignor of consumers; take one of {', '.join(ASSIGNORS)}")
+    try:
+        eras = ASSIGNORS[name].eras if release is None else (ASSIGNORS[name].era_of(release),)
+    except (NoSuchEra, ValueError):
+        raise WrongChange(f"{release!r} is no release that has {name}; write one such as 3.9") from None
+    if not generations:
+        raise CannotPredict("no generation of the group is known in that time")
+    if any(one["lifecycle"] != "classic" or one["protocol_type"] != "consumer" for one in generations):
+        raise CannotPredict("only consumer groups of the classic protocol are computed under another assignor")
+    if any("sampled" in one for one in generations):
+        raise CannotPredict("the group is polled: rebalances between two samples are not known")
+    left_out: Counter[str] = Counter()
+    steps = list(_steps(generations, left_out))
+    eager = name != COOPERATIVE_STICKY
+    courses = []
+    for era in eras:
+        for at_once in (True,) if eager else (True, False):
+            found = _course(steps, name, era, eager=eager, at_once=at_once)
+            if found is not None and found not in courses:
+                courses.append(found)
+    if not steps:
+        told = "; ".join(f"{count} times: {why}" for why, count in left_out.items())
+        raise CannotPredict(f"no rebalance can be computed ({told or 'there was none'})")
+    if not courses:
+        raise CannotPredict(FAILED)
+    recorded = sum((_figures(one.own, one.before, share_sets(_holds(one.now))) for one in steps), HistoryFigures())
+    return HistoryAnswer(recorded=recorded, courses=tuple(courses), left_out=left_out)
+
+
+def _steps(generations: Sequence[Published], left_out: Counter[str]) -> Iterator[_Step]:
+    begins = True
+    for before, now in pairwise(reversed(generations)):
+        if now.get("repeats"):
+            continue
+        found = _step(before, now, begins)
+        if isinstance(found, str):
+            left_out[found] += 1
+            begins = True
+        else:
+            yield found
+            begins = False
+
+
+def _step(before: Published, now: Published, begins: bool) -> _Step | str:
+    """Why it cannot be computed, if it cannot."""
+    same = all(before[key] == now[key] for key in ("incarnation", "protocol"))
+    if not same or now["generation"] != before["generation"] + 1 or now["protocol"] not in ASSIGNORS:
+        return NOT_NEXT
+    if now["verdict"]["grade"] != "match" or now["verdict"]["reason_kind"] in FOREIGN:
+        return NO_MATCH
+    try:
+        had, has = members_of(before), members_of(now)
+    except CannotPredict:
+        return UNREADABLE
+    joined = {one: had.get(one, DealtMember(own.instance_id, (), -1)) for one, own in has.items()}
+    shares = share_sets(_holds(has))
+    own = next((deal for deal in deals_of(now) if share_sets(deal.shares(joined)) == shares), None)
+    if own is None:
+        return NO_FIT
+    return _Step(joined, has, own, begins, had.keys() == has.keys() and given_up(before))
+
+
+def _course(steps: Sequence[_Step], name: str, era: object, *, eager: bool, at_once: bool) -> HistoryFigures | None:
+    """`at_once`: what was given up is handed out before the next member comes or goes; if not, in that rebalance.
+    None where Kafka's class fails."""
+    total, number = HistoryFigures(), 0
+    held: dict[str, DealtMember] = {}
+    for step in steps:
+        if step.begins:
+            held = step.before
+            number = max(number, *(one.generation for one in held.values()))
+        if step.follow_up and not step.begins:
+            continue
+        members = {one: _held(one, own, step, held) for one, own in step.now.items()}
+        deal = ClassicDeal(name, era, step.own.topics, eager)
+        for _ in range(MOST_ROUNDS):
+            shares = deal.shares(members)
+            if shares is None:
+                return None
+            number += 1
+            total += _figures(deal, members, share_sets(shares))
+            gives_up = any(without(one.holds, shares[key]) for key, one in members.items())
+            members = {key: DealtMember(one.instance_id, shares[key], number) for key, one in members.items()}
+            if eager or not gives_up or not at_once:
+                break
+        held = members
+    return total
+
+
+def _held(one: str, own: DealtMember, step: _Step, held: Mapping[str, DealtMember]) -> DealtMember:
+    """A static member that took its place back has another id, and what it had before."""
+    if one in held:
+        return held[one]
+    again = own.instance_id is not None and step.before[one].generation >= 0
+    before = [member for member in held.values() if again and member.instance_id == own.instance_id]
+    return before[0] if before else DealtMember(own.instance_id, (), -1)
+
+
+def _holds(members: Mapping[str, DealtMember]) -> dict[str, tuple[tuple[str, int], ...]]:
+    return {key: one.holds for key, one in members.items()}
+
+
+def _figures(
+    deal: ClassicDeal, members: Mapping[str, DealtMember], shares: Mapping[str, set[tuple[str, int]]]
+) -> HistoryFigures:
+    moved = sum(len(shares[key] - set(one.holds)) for key, one in members.items())
+    stopped = sum(len(one.holds if deal.eager else set(one.holds) - shares[key]) for key, one in members.items())
+    return HistoryFigures(1, moved, stopped)
