@@ -26,7 +26,7 @@ FIGURES = {
 }
 PRESUMED = (
     "Presumed: equal subscriptions, no racks, and the same members at the same times. How long a rebalance takes is in"
-    " no record, so no time is told. From and to are of the courses that were computed: one for each release that"
+    " no record, so no time is given. From and to are of the courses that were computed: one for each release that"
     " differs, and of cooperative-sticky with and without a second rebalance before the next member comes or goes."
 )
 
