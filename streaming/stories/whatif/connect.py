@@ -30,9 +30,9 @@ from .outcome import Course, Prediction, ToCome, cases_of
 
 MOST_JOBS, MOST_WORKERS = 20_000, 500
 _REVOKED = "the rebalance that follows a revocation"
-_DEFAULT_DELAY = (
+DEFAULT_PRESUMED = (
     f"scheduled.rebalance.max.delay.ms is presumed to be Kafka's default, {duration(DEFAULT_MAX_DELAY_MS)}:"
-    " no known rebalance shows it (--max-delay says another one)."
+    " no known rebalance shows it"
 )
 _DELAY_OVER = "the delay is over"
 
@@ -79,7 +79,7 @@ def predict(change: GroupChange, generations: Sequence[Published], now_ms: int, 
     if start.presumes_delay and any(
         one.delay_ms for case in cases for course in case.courses for one in course.to_come
     ):
-        notes.append(_DEFAULT_DELAY)
+        notes.append(f"{DEFAULT_PRESUMED} (--max-delay says another one).")
     if any(len(case.courses) > 1 for case in cases):
         unknown[BY_ID] = None
     if change.join or start.who.bouncing:

@@ -16,6 +16,7 @@ from rebalance_monitor.assignors.connect.eras import Era
 from rebalance_monitor.assignors.connect.model import (
     ConfigSnapshot,
     ConnectMember,
+    ConnectResult,
     ConnectRound,
     Jobs,
     LeaderMemory,
@@ -99,10 +100,10 @@ def mind_of(member_id: str, generations: Sequence[Published], era: Era, max_dela
             "" if whole else "Who leads next may have led before the generations that are known, and remember that.",
         )
     first = last = led[0]
-    while not _calm(generations[first]) and _led_on(generations, first, member_id):
+    while not calm(generations[first]) and _led_on(generations, first, member_id):
         first += 1
-    if _calm(generations[first]) and generations[first]["verdict"]["grade"] == "match":
-        memory, rounds, doubt = _settled(generations[first]), range(first - 1, last - 1, -1), ""
+    if calm(generations[first]) and generations[first]["verdict"]["grade"] == "match":
+        memory, rounds, doubt = settled_memory(generations[first]), range(first - 1, last - 1, -1), ""
     else:
         fresh = not _led_on(generations, first, member_id) and len(led) == first - last + 1
         doubt = "" if fresh and first + 1 < len(generations) else "What the leader remembers is in no record."
@@ -127,11 +128,12 @@ def _led_on(generations: Sequence[Published], place: int, member_id: str) -> boo
     return bool(before["leader"] == member_id and before["generation"] + 1 == now["generation"])
 
 
-def _calm(generation: Published) -> bool:
+def calm(generation: Published) -> bool:
+    """No delay runs, and nobody has to give up anything."""
     return not generation.get("delay_ms") and not any(jobs_of(one["revoked"]) for one in generation["members"])
 
 
-def _settled(generation: Published) -> LeaderMemory:
+def settled_memory(generation: Published) -> LeaderMemory:
     """The memory after an answer without a delay and without revocations."""
     everything = hands(generation, 17).values()
     return LeaderMemory(
@@ -172,15 +174,20 @@ def _again(
         )
     except CannotAssign:
         return None
-    delay_ms = generation.get("delay_ms") or 0
-    if bool(result.delay_ms) != bool(delay_ms) or set(_shares(generation)) != {
-        (name, _sorted(share.assigned), _sorted(share.revoked)) for name, share in result.shares.items()
-    }:
+    if not recorded(result, generation):
         return None
+    delay_ms = generation.get("delay_ms") or 0
     if not after.scheduled_ms:
         return after
     # The leader's clock stood where the delay that it announced says.
     return replace(after, scheduled_ms=round_.now_ms + delay_ms, delay_ms=delay_ms)
+
+
+def recorded(result: ConnectResult, generation: Published) -> bool:
+    """Whether the record shows this answer. Delays are compared as there or not: clocks differ."""
+    return bool(result.delay_ms) == bool(generation.get("delay_ms")) and set(_shares(generation)) == {
+        (name, _sorted(share.assigned), _sorted(share.revoked)) for name, share in result.shares.items()
+    }
 
 
 _Sorted = tuple[tuple[str, ...], tuple[tuple[str, int], ...]]

@@ -32,16 +32,21 @@ FAILED = "the other assignor gives no answer, or the release does not have it"
 
 @dataclass(frozen=True, slots=True)
 class HistoryFigures:
-    """`moved`: partitions that members gained. `stopped`: partitions that members that stayed had to give up, for a
-    moment or for good: all that they had with an eager assignor."""
+    """`moved`: partitions that members gained, or connectors and tasks that workers gained. `stopped`: partitions that
+    members that stayed had to give up, for a moment or for good: all that they had with an eager assignor. `idle_ms`:
+    how long connectors and tasks stood still, all together."""
 
     rebalances: int = 0
     moved: int = 0
     stopped: int = 0
+    idle_ms: int = 0
 
     def __add__(self, other: "HistoryFigures") -> "HistoryFigures":
         return HistoryFigures(
-            self.rebalances + other.rebalances, self.moved + other.moved, self.stopped + other.stopped
+            self.rebalances + other.rebalances,
+            self.moved + other.moved,
+            self.stopped + other.stopped,
+            self.idle_ms + other.idle_ms,
         )
 
 

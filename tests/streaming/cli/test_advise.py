@@ -8,6 +8,7 @@ import pytest
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, capture_of
+from rebalance_monitor.streaming.stories.whatif.connect_history import under_delay
 from rebalance_monitor.streaming.stories.whatif.history import HistoryFigures, under_assignor
 
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -47,13 +48,46 @@ def test_every_rebalance_is_computed_or_left_out(classic: CapturedGroups) -> Non
     assert answer.courses[0].moved < answer.recorded.moved
 
 
-def test_the_example_of_the_page_is_what_is_printed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("capture", "group", "rebalances", "delay_ms", "left_out"),
+    [("sessioned-4.3.1", "connect-main", 32, 8_000, 0), ("compatible-2.8.2", "compat-282", 24, 7_000, 0),
+     ("zombie", "zombies", 8, 9_000, 12)],
+)  # fmt: skip
+def test_its_own_delay_gives_the_records_of_connect_again(
+    capture: str, group: str, rebalances: int, delay_ms: int, left_out: int
+) -> None:
+    generations = list(capture_of(str(VECTORS / "captures" / capture)).generations((capture, group)))
+    answer = under_delay(generations, delay_ms)
+    assert answer.courses == (answer.recorded,)
+    assert (answer.recorded.rebalances, sum(answer.left_out.values())) == (rebalances, left_out)
+    assert rebalances + left_out == len(generations) - 1
+
+
+def test_another_delay_is_waited_for_by_all_that_a_lost_worker_had() -> None:
+    """In this capture five connectors and tasks waited, twice; the first worker was back after three seconds."""
+    generations = list(
+        capture_of(str(VECTORS / "captures" / "sessioned-4.3.1")).generations(("sessioned-4.3.1", "connect-main"))
+    )
+    recorded = under_delay(generations, 8_000).recorded
+    assert recorded.idle_ms == (5 + 5) * 8_000
+    (shorter,) = under_delay(generations, 2_000).courses
+    assert shorter.idle_ms == (5 + 5) * 2_000
+    assert shorter.moved > recorded.moved, "what went to others comes back"
+    (none,) = under_delay(generations, 0).courses
+    assert none.idle_ms == 0
+
+
+EXAMPLES = [line.split()[2:] for line in DOCS.read_text().splitlines() if line.startswith("    $ rebalance-monitor")]
+
+
+@pytest.mark.parametrize("words", EXAMPLES, ids=lambda words: words[2])
+def test_the_examples_of_the_page_are_what_is_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: list[str]
 ) -> None:
     monkeypatch.chdir(DOCS.parents[1])
     lines = DOCS.read_text().splitlines()
-    at = next(place for place, line in enumerate(lines) if line.startswith("    $ rebalance-monitor advise"))
-    assert main(lines[at].split()[2:]) == DONE
+    at = lines.index(f"    $ rebalance-monitor {' '.join(words)}")
+    assert main(words) == DONE
     printed = [f"    {line}" for line in capsys.readouterr().out.splitlines()]
     assert lines[at + 1 : at + 1 + len(printed)] == printed
 
@@ -79,7 +113,19 @@ def test_what_cannot_be_answered(
     assert sentence in printed.out + printed.err
 
 
-def test_a_connect_group_is_not_computed(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("capture", "group", "why"),
+    [("captures/eager-2.8.2", "eager-282", "workers wait for nobody"),
+     ("captures-groups/java-classic", "j-range", "only groups of Kafka Connect have such a delay")],
+)  # fmt: skip
+def test_who_waits_for_nobody_has_no_other_delay(
+    capsys: pytest.CaptureFixture[str], capture: str, group: str, why: str
+) -> None:
+    assert main(["advise", "--group", group, "--delay", "1m", "--capture", str(VECTORS / capture)]) == CANNOT_TELL
+    assert why in capsys.readouterr().out
+
+
+def test_a_connect_group_has_no_assignor_of_consumers(capsys: pytest.CaptureFixture[str]) -> None:
     capture = str(VECTORS / "captures" / "zombie")
     asked = ["advise", "--group", "zombies", "--assignor", "range", "--capture", capture, "-o", "json"]
     assert main(asked) == CANNOT_TELL

@@ -1,0 +1,222 @@
+"""A Connect group's history under another scheduled.rebalance.max.delay.ms: which workers came and went is kept, and so
+are changes of connectors; the rebalances are played again by the leader's own assignor.
+
+    recorded, 5 min                      computed, 1 min
+    12:00  w3 went, delay                12:00  w3 went, delay
+                                         12:01  the delay is over: its 3 tasks go to others
+    12:04  w3 is back, gets 3 tasks      12:04  w3 is back, others give up 3 tasks, w3 gets them
+
+A stretch begins and ends where nobody waits, and playing it with the group's own delay must give all its recorded
+answers. What lies between stretches is left out. Rebalances take no time here; only delays and absences do.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from rebalance_monitor.assignors.connect.eras import ERAS, Era
+from rebalance_monitor.assignors.connect.round import CannotAssign
+from rebalance_monitor.assignors.java_table import rests_on_java
+from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, PlayedRound, Worker
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
+from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_BEFORE_19, JAVA_FROM_19
+from rebalance_monitor.streaming.core.connect.observed import EAGER, STATIC
+from rebalance_monitor.streaming.core.costs import CONNECT
+from rebalance_monitor.streaming.stories.known import Published
+from .change import CannotPredict
+from .connect import MOST_JOBS, MOST_WORKERS
+from .connect_past import calm, configured, hands, jobs_of, readable, recorded, settled_memory, shown_max_delay_ms
+from .history import HistoryAnswer, HistoryFigures
+
+NOT_CALM = "it came while workers waited or gave up something, after what could not be played"
+NO_FIT = "the workers, connectors and tasks that the records show do not give its recorded answer"
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    """What a rebalance came of that no delay and no revocation explains. `members` are those that are there then."""
+
+    at_ms: int
+    leader: str
+    members: frozenset[str]
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    """With what a stretch is played."""
+
+    era: Era
+    java_version: int
+    delay_ms: int
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Of one release. `computed`: rebalances of the records that lie in stretches."""
+
+    computed: int = 0
+    own: HistoryFigures = field(default_factory=HistoryFigures)
+    other: HistoryFigures = field(default_factory=HistoryFigures)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+def under_delay(generations: Sequence[Published], delay_ms: int) -> HistoryAnswer:
+    """`generations`: the newest first; those of its last life are played. CannotPredict."""
+    if not generations:
+        raise CannotPredict("no generation of the group is known in that time")
+    life = [one for one in generations if one["incarnation"] == generations[0]["incarnation"]][::-1]
+    _check(life)
+    shown_ms = shown_max_delay_ms(generations)
+    own_ms = DEFAULT_MAX_DELAY_MS if shown_ms is None else shown_ms
+    widest = max((len(configured(one)) for one in life), default=0)
+    javas = (JAVA_BEFORE_19, JAVA_FROM_19) if rests_on_java(range(widest + 1)) else (JAVA_BEFORE_19,)
+    named = {name for one in life for name in one["verdict"]["eras"]}
+    eras = [ERAS[name] for name in ERAS if name in named] or list(ERAS.values())
+    found = []
+    for era in eras:
+        with suppress(CannotAssign):  # a release that does not know the protocol
+            found += [_sums(life, _Setting(era, java, own_ms), delay_ms) for java in javas]
+    most = max((one.computed for one in found), default=0)
+    best = [one for one in found if one.computed == most]
+    if not most:
+        told = "; ".join(f"{count} times: {why}" for one in best[:1] for why, count in one.left_out.items())
+        raise CannotPredict(f"no rebalance can be computed ({told or 'there was none'})")
+    courses = tuple(dict.fromkeys(one.other for one in best))
+    return HistoryAnswer(recorded=best[0].own, courses=courses, left_out=best[0].left_out)
+
+
+def _check(life: Sequence[Published]) -> None:
+    if any(one["protocol_type"] != CONNECT for one in life):
+        raise CannotPredict("only groups of Kafka Connect have such a delay")
+    if any("sampled" in one for one in life):
+        raise CannotPredict("the group is polled: rebalances between two samples are not known")
+    protocols = {one["protocol"] for one in life}
+    if STATIC in protocols:
+        raise CannotPredict("what workers declare (protocol static) is not published, so its rebalances are not played")
+    if EAGER in protocols:
+        raise CannotPredict("with the eager protocol (connect.protocol=eager) workers wait for nobody")
+    if any(sum(configured(one).values()) > MOST_JOBS or len(one["members"]) > MOST_WORKERS for one in life):
+        raise CannotPredict(f"the group has more than {MOST_JOBS:,} tasks or {MOST_WORKERS} workers")
+
+
+def _sums(life: Sequence[Published], own: _Setting, delay_ms: int) -> _Sums:
+    sums, place = _Sums(), 0
+    while place + 1 < len(life):
+        begins = _begins(life[place])
+        events, end, figures = _stretch(life, place, own) if begins else ([], place, HistoryFigures())
+        if end == place:
+            sums.left_out[NO_FIT if begins else NOT_CALM] += 1
+            place += 1
+            continue
+        other = _begin(life[place], _Setting(own.era, own.java_version, delay_ms))
+        for event in events:
+            _happens(other, event)
+        other.settle()
+        sums.computed += end - place
+        sums.own += figures
+        sums.other += _figures(other)
+        place = end
+    return sums
+
+
+def _begins(generation: Published) -> bool:
+    known = generation["verdict"]["grade"] == "match" and bool(generation["members"])
+    return known and readable(generation) and calm(generation)
+
+
+def _stretch(life: Sequence[Published], first: int, own: _Setting) -> tuple[list[_Event], int, HistoryFigures]:
+    """The events from a generation on, the last one of the stretch, and its figures: as long as playing gives what is
+    recorded."""
+    cluster, events = _begin(life[first], own), list[_Event]()
+    found, place = (0, first, HistoryFigures()), first
+    while place + 1 < len(life) and readable(life[place + 1]):
+        before, number = life[place], len(cluster.rounds)
+        if not _delay_is_over(cluster, before, life[place + 1]):
+            event = _event(life[place + 1])
+            if not _known(before, life[place + 1]):
+                break
+            events.append(event)
+            _happens(cluster, event)
+        fresh = cluster.rounds[number:]
+        if not _as_recorded(fresh, life[place + 1 : place + 1 + len(fresh)]):
+            break
+        place += len(fresh)
+        if calm(life[place]):
+            found = len(events), place, _figures(cluster)
+    return events[: found[0]], found[1], found[2]
+
+
+def _begin(generation: Published, setting: _Setting) -> Cluster:
+    made = Cluster(
+        connectors=configured(generation),
+        era=setting.era,
+        max_delay_ms=setting.delay_ms,
+        protocol=generation["protocol"],
+        leader=generation["leader"],
+        generation=generation["generation"],
+        now_ms=generation["at_ms"],
+        java_version=setting.java_version,
+    )
+    held = hands(generation, setting.java_version)
+    number = generation["generation"]
+    made.workers = {name: Worker(era=setting.era, held=own, last_completed=number) for name, own in held.items()}
+    made.workers[generation["leader"]].memory = settled_memory(generation)
+    return made
+
+
+def _event(generation: Published) -> _Event:
+    members = frozenset(one["member_id"] for one in generation["members"])
+    return _Event(generation["at_ms"], generation["leader"], members, configured(generation))
+
+
+def _known(before: Published, now: Published) -> bool:
+    """Whether those that came hold nothing yet: what they would hold under another delay is not known."""
+    there = {one["member_id"] for one in before["members"]}
+    return not any(
+        jobs.connectors or jobs.tasks
+        for jobs in (jobs_of(one["owned"]) for one in now["members"] if one["member_id"] not in there)
+    )
+
+
+def _delay_is_over(cluster: Cluster, before: Published, now: Published) -> bool:
+    """The rebalance that a delay was announced for, if this is one: it is played."""
+    same = {one["member_id"] for one in before["members"]} == {one["member_id"] for one in now["members"]}
+    if not cluster.delay_ms or not same or configured(before) != configured(now):
+        return False
+    if now["at_ms"] < cluster.rounds[-1].at_ms + cluster.delay_ms:
+        return False
+    cluster.wait(cluster.delay_ms)
+    return True
+
+
+def _happens(cluster: Cluster, event: _Event) -> None:
+    """What falls due before it happens first."""
+    cluster.wait(max(0, event.at_ms - cluster.now_ms))
+    for gone in cluster.workers.keys() - event.members:
+        del cluster.workers[gone]
+    for name in sorted(event.members - cluster.workers.keys()):
+        cluster.workers[name] = Worker(era=cluster.era)
+    cluster.connectors = dict(event.counts)
+    cluster.leader = event.leader
+    if cluster.workers:
+        cluster.rebalance()
+
+
+def _as_recorded(rounds: Iterable[PlayedRound], generations: Sequence[Published]) -> bool:
+    played = list(rounds)
+    return 0 < len(played) == len(generations) and all(
+        recorded(one.result, generation) for one, generation in zip(played, generations, strict=True)
+    )
+
+
+def _figures(cluster: Cluster) -> HistoryFigures:
+    return HistoryFigures(
+        rebalances=len(cluster.rounds), moved=sum(_gained(cluster)), idle_ms=sum(cluster.waited_ms.values())
+    )
+
+
+def _gained(cluster: Cluster) -> Iterator[int]:
+    for one in cluster.rounds:
+        yield sum(len(share.assigned.connectors) + len(share.assigned.tasks) for share in one.result.shares.values())
