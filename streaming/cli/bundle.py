@@ -29,6 +29,7 @@ from .captures import BUNDLE
 from .exit_codes import DONE, InputError
 from .group_sources import MOST_GENERATIONS, CapturedGroups, judged
 from .moments import duration_ms, moment_ms
+from .output import print_for_programs
 from .version import package_version
 
 FORMAT = 1
@@ -55,6 +56,9 @@ def bundle(arguments: argparse.Namespace) -> int:
         raise InputError(f"{out} can't be written ({why.strerror}); name another file with --out") from why
     finally:
         half.unlink(missing_ok=True)
+    if arguments.output == "json":
+        print_for_programs({**written, "file": str(out)}, arguments.output)
+        return DONE
     print(f"{out}: {', '.join(written['groups'])}")
     for sentence in written["removed"]:
         print(sentence)

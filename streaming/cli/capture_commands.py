@@ -1,5 +1,6 @@
 """Arguments of the commands that take records along: `capture` and `bundle`."""
 
+import argparse
 from typing import Any
 
 
@@ -13,15 +14,13 @@ def add_capture_commands(commands: Any, capture: Any, bundle: Any) -> None:
     command.add_argument("--since", metavar="TIME", help="records of groups of the time before, such as 30m")
     command.add_argument("--for", dest="lasts", metavar="TIME", help="and go on reading for so long, such as 10m")
     command.add_argument("--max-bytes", default="256m", metavar="SIZE", help="of all records together (default: 256m)")
-    command.add_argument(
-        "-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs"
-    )
+    _output(command)
     command.set_defaults(handle=capture)
 
     command = commands.add_parser(
         "bundle", help="write one file about a group for whoever helps: records, verdicts, story; no secrets"
     )
-    command.add_argument("-o", "--out", required=True, metavar="FILE", help="a zip that is not there yet")
+    command.add_argument("--out", required=True, metavar="FILE", help="a zip that is not there yet")
     command.add_argument("--group", action="append", required=True, metavar="PATTERN", help="these, with * and ?")
     where = command.add_mutually_exclusive_group()
     where.add_argument("--capture", metavar="DIR|FILE", help="a capture instead of a live cluster")
@@ -32,7 +31,14 @@ def add_capture_commands(commands: Any, capture: Any, bundle: Any) -> None:
     command.add_argument(
         "--shareable", action="store_true", help="digests for names, hosts and client ids; verdicts without records"
     )
+    _output(command)
     command.set_defaults(handle=bundle)
+
+
+def _output(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs"
+    )
 
 
 def _live(where: Any) -> None:

@@ -13,6 +13,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "capture --out incident --config monitor.yaml --since 30m",
         "capture --out orders --bootstrap-servers 127.0.0.1:9092 --group 'orders-*' --for 10m --max-bytes 64m",
     ),
+    "bundle": (
+        "bundle --group orders --config monitor.yaml --since 2h --out orders.zip",
+        "bundle --group zombies --capture tests/vectors/captures/zombie --shareable --out shared.zip",
+    ),
     "plan": ("plan --family connect-incremental-rounds cases.jsonl", "plan --family consumer-assign - -o table"),
     "decode": (
         "decode 00020001670001740000000c null",

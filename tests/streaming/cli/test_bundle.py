@@ -31,7 +31,7 @@ def replayed(capsys: pytest.CaptureFixture[str], path: Path) -> list[Object]:
 
 
 def bundled(out: Path, *words: str) -> zipfile.ZipFile:
-    assert main(["bundle", "-o", str(out), *words]) == 0
+    assert main(["bundle", "--out", str(out), *words]) == 0
     return zipfile.ZipFile(out)
 
 
@@ -189,7 +189,7 @@ def test_no_planted_secret_is_in_it(
 
 def test_a_mistake_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "bundle.zip"
-    words = ["bundle", "-o", str(out), "--capture", str(ZOMBIE), "--group"]
+    words = ["bundle", "--out", str(out), "--capture", str(ZOMBIE), "--group"]
     assert main([*words, "nobody"]) == 2
     assert "no record of a group that matches nobody is there, so nothing is written" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
@@ -198,3 +198,10 @@ def test_a_mistake_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "is there already" in capsys.readouterr().err
     assert main(["replay", str(out)]) == 2
     assert "a shareable bundle holds no records; read its story.html" in capsys.readouterr().err
+
+
+def test_programs_are_told_what_was_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "bundle.zip"
+    bundled(out, "--capture", str(ZOMBIE), "--group", "zombies", "-o", "json").close()
+    told = json.loads(capsys.readouterr().out)
+    assert (told["file"], told["groups"], told["shareable"]) == (str(out), ["zombies"], False)
