@@ -2,7 +2,7 @@
 job's own Java process) is killed or frozen at a point of a bundle's commit.
 
 FOLDER holds a file with the point's name; the first process that gets there takes the file away. What a frozen one
-finds when it goes on stands in FOLDER/`FOUND`.
+finds when it goes on stands in FOLDER/`FOUND`. Of cuts of history see `cutting`.
 """
 
 import os
@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 from pyspark import cloudpickle
 
+from lab.chaos.cutting import cutting
 from rebalance_monitor.streaming.cli import run as command
 from rebalance_monitor.streaming.cli.task_store import TaskStore, task_store
 from rebalance_monitor.streaming.core.ports import Commit
@@ -104,7 +105,7 @@ def main(config: str, folder: str) -> int:
     def opener(*given: Any, **named: Any) -> Opener:
         return Opener(task_store(*given, **named), Path(folder))
 
-    with patch.object(command, "task_store", opener):
+    with patch.object(command, "task_store", opener), cutting(Path(folder)):
         return command.run(config)
 
 

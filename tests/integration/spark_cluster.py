@@ -42,8 +42,10 @@ def key_of(group: str) -> bytes:
     return b"\0\2" + len(group).to_bytes(2, "big") + group.encode()
 
 
-def write(watched: Watched) -> int:
-    """The captured generations under each group id; how many there are of each."""
+def write(watched: Watched, newest_ms: int | None = None) -> int:
+    """The captured generations under each group id; how many there are of each. `newest_ms`: the last record's time, if
+    it is not that of the capture.
+    """
     from confluent_kafka import Producer
     from confluent_kafka.admin import AdminClient, NewTopic
 
@@ -52,10 +54,11 @@ def write(watched: Watched) -> int:
     admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
     producer = Producer({**client, "enable.idempotence": True})
     captured = [one for one in records_of(CAPTURES / "java-classic") if one.key == key_of(CAPTURED)]
+    later_ms = 0 if newest_ms is None else newest_ms - captured[-1].timestamp_ms
     for record in captured:
         for group in GROUPS:
             at = home_partition(group, PARTITIONS)
-            producer.produce(TOPIC, record.value, key_of(group), at, timestamp=record.timestamp_ms)
+            producer.produce(TOPIC, record.value, key_of(group), at, timestamp=record.timestamp_ms + later_ms)
     assert producer.flush(PATIENCE_S) == 0
     return len(captured)
 
