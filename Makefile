@@ -96,7 +96,8 @@ metrics-page: install  ## write docs/metrics.md anew, every series with a sample
 rooms: install  ## draw the rooms in docs/architecture.md anew, from the import contracts
 	@$(BIN)/python -m tests.architecture.rooms
 
-picture: install  ## make docs/page.png and docs/lanes.png anew: the page over replayed captures, by Chromium
+picture: install  ## make the pictures in docs anew: the page over replayed captures, by Chromium, and drawings of concepts
+	@$(BIN)/python -m tests.web.concepts
 	@$(BIN)/python -m tests.web.picture
 
 lock:  ## resolve requirements.lock anew (needs uv on PATH)

@@ -127,8 +127,9 @@ def _static(name: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """The templates, with their filters and functions."""
+    made = Environment(
         loader=PackageLoader("rebalance_monitor.streaming.web"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -137,7 +138,7 @@ def _environment() -> Environment:
         # An installation that is replaced under a running page must not give it templates of another version.
         auto_reload=False,
     )
-    environment.filters |= {
+    made.filters |= {
         "whole": whole_text,
         "pasted": commands_of,
         "on_kubernetes": on_kubernetes,
@@ -146,7 +147,7 @@ def _environment() -> Environment:
         "words": words,
         "marked": _marked,
     }
-    environment.globals |= {
+    made.globals |= {
         "link": group_address,
         "link_generation": _generation_address,
         "link_jobs": _jobs_address,
@@ -162,11 +163,11 @@ def _environment() -> Environment:
         "meanings": {"State": STATES, "Last verdict": GRADES},
         "rules": {rule.code: rule for rule in RULES},
     }
-    return environment
+    return made
 
 
 def _render(template: str, **values: Any) -> str:
-    return _environment().get_template(template).render(**values)
+    return environment().get_template(template).render(**values)
 
 
 def error_page(status: int, sentence: str, path: str) -> str:
