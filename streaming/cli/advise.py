@@ -3,17 +3,18 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
+from rebalance_monitor.streaming.core.connect.observed import EAGER
 from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.known import Published
 from rebalance_monitor.streaming.stories.whatif.change import CannotPredict, WrongChange
 from rebalance_monitor.streaming.stories.whatif.connect import DEFAULT_PRESUMED
-from rebalance_monitor.streaming.stories.whatif.connect_history import under_delay
+from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting, under_setting
 from rebalance_monitor.streaming.stories.whatif.connect_past import shown_max_delay_ms
-from rebalance_monitor.streaming.stories.whatif.history import HistoryAnswer, under_assignor
+from rebalance_monitor.streaming.stories.whatif.history import HistoryAnswer, least_and_most, under_assignor
 from rebalance_monitor.streaming.stories.why import MOST_REBALANCES
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .group_questions import question_of
@@ -26,7 +27,9 @@ CLASSES = {
     "sticky": "StickyAssignor",
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
-DELAY = "scheduled.rebalance.max.delay.ms"
+EAGER_SETTING = "eager"
+"""What connect.protocol calls the protocol that records name `default`."""
+_OF_THE_FIRST = ("moved", "stopped")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,18 +48,19 @@ def advise(arguments: argparse.Namespace) -> int:
     question = question_of(arguments)
     key = question.names()[0]
     generations = list(islice(question.source.generations(key, question.since_ms), MOST_REBALANCES))
-    delay_ms = None if arguments.delay is None else duration_ms(arguments.delay, "--delay")
+    asked = _asked(arguments)
     told: dict[str, Any] = {
         "kind": "advice", "cluster": key[0], "group": key[1], "assignor": arguments.assignor,
-        "release": arguments.release, "max_delay_ms": delay_ms, "answer": None, "why_not": None,
+        "release": arguments.release, "max_delay_ms": asked.delay_ms, "protocol": arguments.protocol, "answer": None,
+        "why_not": None,
     }  # fmt: skip
     try:
-        if delay_ms is None:
+        if arguments.assignor is not None:
             setting = _assignor(arguments.assignor, arguments.release)
             answer = under_assignor(generations, arguments.assignor, arguments.release)
         else:
-            answer = under_delay(generations, delay_ms)
-            setting = _delay(generations, delay_ms)
+            answer = under_setting(generations, asked)
+            setting = _connect(generations, asked)
     except WrongChange as why:
         raise InputError(str(why)) from None
     except CannotPredict as why:
@@ -88,24 +92,51 @@ def _assignor(name: str, release: str | None) -> Setting:
     )
 
 
-def _delay(generations: Sequence[Published], delay_ms: int) -> Setting:
-    shown_ms = shown_max_delay_ms(generations)
-    before = [] if shown_ms is None else [f"-{DELAY}={shown_ms}"]
-    instead = "" if shown_ms is None else f" instead of {duration(shown_ms)}"
+def _asked(arguments: argparse.Namespace) -> ConnectSetting:
+    delay_ms = None if arguments.delay is None else duration_ms(arguments.delay, "--delay")
+    asked = ConnectSetting(delay_ms, arguments.release, arguments.protocol)
+    if arguments.assignor is None and asked == ConnectSetting():
+        raise InputError("say what is to differ: --assignor of consumers; --delay, --release or --protocol of Connect")
+    if arguments.assignor is not None and (delay_ms is not None or arguments.protocol is not None):
+        raise InputError("--assignor is of consumers, --delay and --protocol are of Connect; give one of both")
+    return asked
+
+
+def _connect(generations: Sequence[Published], asked: ConnectSetting) -> Setting:
+    shown_ms, protocol = shown_max_delay_ms(generations), generations[0]["protocol"]
+    presumes = shown_ms is None and asked.delay_ms is None
+    named: list[str] = []
+    changed: list[tuple[str, object, object]] = []
+    if asked.release is not None:
+        named.append(f"Kafka {asked.release}")
+    if asked.protocol is not None:
+        named.append(f"the protocol {asked.protocol} instead of {protocol}")
+        changed.append(("connect.protocol", EAGER_SETTING if protocol == EAGER else protocol, asked.protocol))
+    if asked.delay_ms is not None:
+        instead = "" if shown_ms is None else f" instead of {duration(shown_ms)}"
+        named.append(f"a delay of {duration(asked.delay_ms)}{instead}")
+        changed.append(("scheduled.rebalance.max.delay.ms", shown_ms, asked.delay_ms))
+    lines = [
+        [f"-{name}{sign}{old}"] * (old is not None) + [f"+{name}{sign}{new}"]
+        for sign in ("=", ": ")
+        for name, old, new in changed
+    ]
+    half = len(lines) // 2
     return Setting(
-        title=f"a delay of {duration(delay_ms)}{instead}",
+        title=" and ".join(named),
         figures={
             "rebalances": "rebalances",
             "moved": "connectors and tasks that workers gained",
+            "stopped": "connectors and tasks that workers that stayed had to stop",
+            "imbalanced": "rebalances that left workers with tasks that differ by more than one",
             "idle_ms": "time without a worker, all connectors and tasks together",
         },
         presumed="Presumed: the same workers come, go and lead at the same times, and what is configured is what the"
         " records show. Rebalances take no time here, only delays and absences do; a delay that runs at the end runs to"
-        f" its end.{'' if shown_ms is not None else f' {DEFAULT_PRESUMED}.'}",
+        f" its end.{f' {DEFAULT_PRESUMED}.' if presumes else ''}",
         diff=(
-            "worker properties:", *before, f"+{DELAY}={delay_ms}",
-            "Strimzi, KafkaConnect, spec.config:", *(line.replace("=", ": ") for line in before),
-            f"+{DELAY}: {delay_ms}",
+            *(["worker properties:"] * bool(changed)), *chain(*lines[:half]),
+            *(["Strimzi, KafkaConnect, spec.config:"] * bool(changed)), *chain(*lines[half:]),
         ),
     )  # fmt: skip
 
@@ -115,6 +146,7 @@ def _object(answer: HistoryAnswer, setting: Setting) -> dict[str, Any]:
         "recorded": {figure: getattr(answer.recorded, figure) for figure in setting.figures},
         "computed": {figure: list(answer.range_of(figure)) for figure in setting.figures},
         "left_out": dict(answer.left_out),
+        "first": {one: list(least_and_most(answer.first, one)) for one in _OF_THE_FIRST} if answer.first else None,
         "presumed": setting.presumed,
         "diff": list(setting.diff),
     }
@@ -123,9 +155,11 @@ def _object(answer: HistoryAnswer, setting: Setting) -> dict[str, Any]:
 def _print(title: str, answer: Mapping[str, Any], setting: Setting) -> None:
     print(title)
     for figure, words in setting.figures.items():
-        least, most = (_amount(figure, one) for one in answer["computed"][figure])
-        after = least if least == most else f"{least} to {most}"
+        after = _range(figure, *answer["computed"][figure])
         print(f"  {words}: {after} instead of {_amount(figure, answer['recorded'][figure])}")
+    if answer["first"] is not None:
+        moved, stopped = (_range("", *answer["first"][one]) for one in _OF_THE_FIRST)
+        print(f"  the first rebalance after the change moves {moved} and stops {stopped}, if all workers are there")
     for why, count in answer["left_out"].items():
         print(f"  left out: {counted(count, 'rebalance')}: {why}")
     print(f"  {setting.presumed}")
@@ -133,5 +167,10 @@ def _print(title: str, answer: Mapping[str, Any], setting: Setting) -> None:
         print(f"  {line}")
 
 
+def _range(figure: str, least: int, most: int) -> str:
+    return _amount(figure, least) + (f" to {_amount(figure, most)}" if most > least else "")
+
+
 def _amount(figure: str, amount: int) -> str:
-    return duration(amount) if figure.endswith("_ms") else str(amount)
+    """Times in seconds, so that two of them compare."""
+    return f"{amount / 1000:,.0f} s" if figure.endswith("_ms") else str(amount)

@@ -62,6 +62,7 @@ _ADVISE = """examples:
   rebalance-monitor advise --group orders --assignor cooperative-sticky
   rebalance-monitor advise --group orders --assignor range --release 3.9 --since 30d
   rebalance-monitor advise --group sinks --delay 60s
+  rebalance-monitor advise --group sinks --release 4.3 --protocol sessioned
   rebalance-monitor advise --group connect-main --delay 30s --capture tests/vectors/captures/sessioned-4.3.1
 
 Consumer groups of the classic protocol, and Kafka Connect. docs/advise.md says what is presumed.
@@ -137,16 +138,16 @@ def add_group_commands(
     _output(command)
     command.set_defaults(handle=whatif)
 
-    command = _command(commands, "advise", "past rebalances under another assignor, release or delay", _ADVISE)
+    command = _command(commands, "advise", "past rebalances under another setting, assignor or release", _ADVISE)
     _source(command)
     command.add_argument("--group", required=True, metavar="ID", help="this group")
     command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
     command.add_argument("--since", default="7d", metavar="TIME", help="the time to look at (default: 7d)")
     command.add_argument("--at", metavar="TIME", help="until then, such as 2026-01-10T20:00:00Z (default: now)")
-    setting = command.add_mutually_exclusive_group(required=True)
-    setting.add_argument("--assignor", metavar="NAME", help="of consumers, as a record names it, such as sticky")
-    setting.add_argument("--delay", metavar="TIME", help="scheduled.rebalance.max.delay.ms of Connect, such as 60s")
-    command.add_argument("--release", metavar="NUMBER", help="of the consumers, such as 3.9 (default: every one)")
+    command.add_argument("--assignor", metavar="NAME", help="of consumers, as a record names it, such as sticky")
+    command.add_argument("--delay", metavar="TIME", help="scheduled.rebalance.max.delay.ms of Connect, such as 60s")
+    command.add_argument("--protocol", metavar="NAME", help="of Connect: compatible or sessioned instead of eager")
+    command.add_argument("--release", metavar="NUMBER", help="of Connect or of the consumers, such as 4.3")
     _output(command)
     command.set_defaults(handle=advise)
 

@@ -1,34 +1,35 @@
-"""A Connect group's history under another scheduled.rebalance.max.delay.ms: which workers came and went is kept, and so
-are changes of connectors; the rebalances are played again by the leader's own assignor.
+"""A Connect group's history under another delay, release or protocol: which workers came and went is kept, and so are
+changes of connectors; the rebalances are played again by the leader's assignor.
 
     recorded, 5 min                      computed, 1 min
     12:00  w3 went, delay                12:00  w3 went, delay
                                          12:01  the delay is over: its 3 tasks go to others
     12:04  w3 is back, gets 3 tasks      12:04  w3 is back, others give up 3 tasks, w3 gets them
 
-A stretch begins and ends where nobody waits, and playing it with the group's own delay must give all its recorded
+A stretch begins and ends where nobody waits, and playing it with the group's own settings must give all its recorded
 answers. What lies between stretches is left out. Rebalances take no time here; only delays and absences do.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from rebalance_monitor.assignors.connect.eras import ERAS, Era
+from rebalance_monitor.assignors.connect.eras import ERAS, NEWEST, Era, era_of
 from rebalance_monitor.assignors.connect.round import CannotAssign
 from rebalance_monitor.assignors.java_table import rests_on_java
 from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, PlayedRound, Worker
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_BEFORE_19, JAVA_FROM_19
-from rebalance_monitor.streaming.core.connect.observed import EAGER, STATIC
+from rebalance_monitor.streaming.core.connect.observed import EAGER, STATIC, ConnectorOrTask
 from rebalance_monitor.streaming.core.costs import CONNECT
 from rebalance_monitor.streaming.stories.known import Published
-from .change import CannotPredict
+from .change import CannotPredict, WrongChange
 from .connect import MOST_JOBS, MOST_WORKERS
 from .connect_past import calm, configured, hands, jobs_of, readable, recorded, settled_memory, shown_max_delay_ms
 from .history import HistoryAnswer, HistoryFigures
 
+INCREMENTAL = ("compatible", "sessioned")
 NOT_CALM = "it came while workers waited or gave up something, after what could not be played"
 NO_FIT = "the workers, connectors and tasks that the records show do not give its recorded answer"
 
@@ -44,12 +45,23 @@ class _Event:
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
-    """With what a stretch is played."""
+class ConnectSetting:
+    """What is asked about; None stays as it is. `delay_ms`: scheduled.rebalance.max.delay.ms. `release`: of Kafka.
+    `protocol`: as records name it (compatible, sessioned)."""
+
+    delay_ms: int | None = None
+    release: str | None = None
+    protocol: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """By what a stretch is played."""
 
     era: Era
     java_version: int
     delay_ms: int
+    protocol: str | None = None
 
 
 @dataclass(slots=True)
@@ -60,48 +72,69 @@ class _Sums:
     own: HistoryFigures = field(default_factory=HistoryFigures)
     other: HistoryFigures = field(default_factory=HistoryFigures)
     left_out: Counter[str] = field(default_factory=Counter)
+    first: HistoryFigures | None = None
 
 
-def under_delay(generations: Sequence[Published], delay_ms: int) -> HistoryAnswer:
-    """`generations`: the newest first; those of its last life are played. CannotPredict."""
+def under_setting(generations: Sequence[Published], setting: ConnectSetting) -> HistoryAnswer:
+    """`generations`: the newest first; those of its last life are played. CannotPredict, WrongChange."""
     if not generations:
         raise CannotPredict("no generation of the group is known in that time")
     life = [one for one in generations if one["incarnation"] == generations[0]["incarnation"]][::-1]
-    _check(life)
+    _check(life, setting)
     shown_ms = shown_max_delay_ms(generations)
     own_ms = DEFAULT_MAX_DELAY_MS if shown_ms is None else shown_ms
     widest = max((len(configured(one)) for one in life), default=0)
     javas = (JAVA_BEFORE_19, JAVA_FROM_19) if rests_on_java(range(widest + 1)) else (JAVA_BEFORE_19,)
     named = {name for one in life for name in one["verdict"]["eras"]}
-    eras = [ERAS[name] for name in ERAS if name in named] or list(ERAS.values())
     found = []
-    for era in eras:
-        with suppress(CannotAssign):  # a release that does not know the protocol
-            found += [_sums(life, _Setting(era, java, own_ms), delay_ms) for java in javas]
-    most = max((one.computed for one in found), default=0)
+    for era in [ERAS[name] for name in ERAS if name in named] or [NEWEST]:
+        for other in _others(era, setting):
+            with suppress(CannotAssign):  # a release that does not know the protocol
+                for java in javas:
+                    own = _Rules(era, java, own_ms)
+                    delay_ms = own_ms if setting.delay_ms is None else setting.delay_ms
+                    found.append(_sums(life, own, _Rules(other, java, delay_ms, setting.protocol)))
+    if not found:
+        raise CannotPredict("the release does not know the protocol")
+    most = max(one.computed for one in found)
     best = [one for one in found if one.computed == most]
     if not most:
-        told = "; ".join(f"{count} times: {why}" for one in best[:1] for why, count in one.left_out.items())
+        told = "; ".join(f"{count} times: {why}" for why, count in best[0].left_out.items())
         raise CannotPredict(f"no rebalance can be computed ({told or 'there was none'})")
     courses = tuple(dict.fromkeys(one.other for one in best))
-    return HistoryAnswer(recorded=best[0].own, courses=courses, left_out=best[0].left_out)
+    first = tuple(dict.fromkeys(one.first for one in best if one.first is not None))
+    return HistoryAnswer(recorded=best[0].own, courses=courses, left_out=best[0].left_out, first=first)
 
 
-def _check(life: Sequence[Published]) -> None:
+def _others(own: Era, setting: ConnectSetting) -> Sequence[Era]:
+    """By which eras it may be played. The eager protocol does not show its release, so any may follow."""
+    if setting.release is None:
+        return [own] if setting.protocol is None else list(ERAS.values())
+    try:
+        return [era_of(setting.release)]
+    except ValueError:
+        raise WrongChange(f"{setting.release!r} is no release that is known; write one such as 4.3") from None
+
+
+def _check(life: Sequence[Published], setting: ConnectSetting) -> None:
+    if setting.protocol not in (None, *INCREMENTAL):
+        raise WrongChange(f"{setting.protocol!r} is no protocol to change to; take one of {', '.join(INCREMENTAL)}")
     if any(one["protocol_type"] != CONNECT for one in life):
-        raise CannotPredict("only groups of Kafka Connect have such a delay")
+        raise CannotPredict("of a group that is none of Kafka Connect only another assignor can be asked about")
     if any("sampled" in one for one in life):
         raise CannotPredict("the group is polled: rebalances between two samples are not known")
     protocols = {one["protocol"] for one in life}
     if STATIC in protocols:
         raise CannotPredict("what workers declare (protocol static) is not published, so its rebalances are not played")
-    if EAGER in protocols:
-        raise CannotPredict("with the eager protocol (connect.protocol=eager) workers wait for nobody")
+    if EAGER in protocols and setting.protocol is None:
+        raise CannotPredict(
+            "with the eager protocol (connect.protocol=eager) workers wait for nobody, and all releases act alike"
+        )
     if any(sum(configured(one).values()) > MOST_JOBS or len(one["members"]) > MOST_WORKERS for one in life):
         raise CannotPredict(f"the group has more than {MOST_JOBS:,} tasks or {MOST_WORKERS} workers")
 
 
-def _sums(life: Sequence[Published], own: _Setting, delay_ms: int) -> _Sums:
+def _sums(life: Sequence[Published], own: _Rules, asked: _Rules) -> _Sums:
     sums, place = _Sums(), 0
     while place + 1 < len(life):
         begins = _begins(life[place])
@@ -110,14 +143,18 @@ def _sums(life: Sequence[Published], own: _Setting, delay_ms: int) -> _Sums:
             sums.left_out[NO_FIT if begins else NOT_CALM] += 1
             place += 1
             continue
-        other = _begin(life[place], _Setting(own.era, own.java_version, delay_ms))
+        other = _begin(life[place], asked)
         for event in events:
             _happens(other, event)
         other.settle()
         sums.computed += end - place
         sums.own += figures
-        sums.other += _figures(other)
+        sums.other += _figures(other, _holds(life[place], own))
         place = end
+    if _begins(life[-1]):
+        now = _begin(life[-1], asked)
+        now.rebalance()
+        sums.first = _figures(now, _holds(life[-1], own))
     return sums
 
 
@@ -126,7 +163,7 @@ def _begins(generation: Published) -> bool:
     return known and readable(generation) and calm(generation)
 
 
-def _stretch(life: Sequence[Published], first: int, own: _Setting) -> tuple[list[_Event], int, HistoryFigures]:
+def _stretch(life: Sequence[Published], first: int, own: _Rules) -> tuple[list[_Event], int, HistoryFigures]:
     """The events from a generation on, the last one of the stretch, and its figures: as long as playing gives what is
     recorded."""
     cluster, events = _begin(life[first], own), list[_Event]()
@@ -144,24 +181,24 @@ def _stretch(life: Sequence[Published], first: int, own: _Setting) -> tuple[list
             break
         place += len(fresh)
         if calm(life[place]):
-            found = len(events), place, _figures(cluster)
+            found = len(events), place, _figures(cluster, _holds(life[first], own))
     return events[: found[0]], found[1], found[2]
 
 
-def _begin(generation: Published, setting: _Setting) -> Cluster:
+def _begin(generation: Published, rules: _Rules) -> Cluster:
     made = Cluster(
         connectors=configured(generation),
-        era=setting.era,
-        max_delay_ms=setting.delay_ms,
-        protocol=generation["protocol"],
+        era=rules.era,
+        max_delay_ms=rules.delay_ms,
+        protocol=rules.protocol or generation["protocol"],
         leader=generation["leader"],
         generation=generation["generation"],
         now_ms=generation["at_ms"],
-        java_version=setting.java_version,
+        java_version=rules.java_version,
     )
-    held = hands(generation, setting.java_version)
+    held = hands(generation, rules.java_version)
     number = generation["generation"]
-    made.workers = {name: Worker(era=setting.era, held=own, last_completed=number) for name, own in held.items()}
+    made.workers = {name: Worker(era=rules.era, held=own, last_completed=number) for name, own in held.items()}
     made.workers[generation["leader"]].memory = settled_memory(generation)
     return made
 
@@ -211,12 +248,42 @@ def _as_recorded(rounds: Iterable[PlayedRound], generations: Sequence[Published]
     )
 
 
-def _figures(cluster: Cluster) -> HistoryFigures:
-    return HistoryFigures(
-        rebalances=len(cluster.rounds), moved=sum(_gained(cluster)), idle_ms=sum(cluster.waited_ms.values())
-    )
+_Holds = Mapping[str, frozenset[ConnectorOrTask]]
+"""What each worker has, by its member id."""
 
 
-def _gained(cluster: Cluster) -> Iterator[int]:
+def _holds(generation: Published, rules: _Rules) -> _Holds:
+    held = hands(generation, rules.java_version)
+    return {name: frozenset((*jobs.connectors, *jobs.tasks)) for name, jobs in held.items()}
+
+
+def _figures(cluster: Cluster, before: _Holds) -> HistoryFigures:
+    """`before`: what the workers had before its first round."""
+    total = HistoryFigures(rebalances=len(cluster.rounds), idle_ms=sum(cluster.waited_ms.values()))
     for one in cluster.rounds:
-        yield sum(len(share.assigned.connectors) + len(share.assigned.tasks) for share in one.result.shares.values())
+        after, stopped = _after(one, before, eager=cluster.protocol == EAGER)
+        moved = sum(len(held - before.get(name, frozenset())) for name, held in after.items())
+        total += HistoryFigures(moved=moved, stopped=stopped, imbalanced=_at_rest(one) and _imbalanced(after))
+        before = after
+    return total
+
+
+def _after(one: PlayedRound, before: _Holds, *, eager: bool) -> tuple[_Holds, int]:
+    """What everybody has then, and how much those that stayed had to stop for it."""
+    after: dict[str, frozenset[ConnectorOrTask]] = {}
+    stopped = 0
+    for name, share in one.result.shares.items():
+        had = before.get(name, frozenset())
+        stop = had if eager else had & {*share.revoked.connectors, *share.revoked.tasks}
+        after[name] = had - stop | {*share.assigned.connectors, *share.assigned.tasks}
+        stopped += len(stop)
+    return after, stopped
+
+
+def _at_rest(one: PlayedRound) -> bool:
+    return not one.result.delay_ms and not any(share.revoked for share in one.result.shares.values())
+
+
+def _imbalanced(holds: _Holds) -> bool:
+    loads = [sum(isinstance(job, tuple) for job in held) for held in holds.values()]
+    return max(loads, default=0) - min(loads, default=0) > 1

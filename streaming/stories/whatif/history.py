@@ -32,13 +32,15 @@ FAILED = "the other assignor gives no answer, or the release does not have it"
 
 @dataclass(frozen=True, slots=True)
 class HistoryFigures:
-    """`moved`: partitions that members gained, or connectors and tasks that workers gained. `stopped`: partitions that
-    members that stayed had to give up, for a moment or for good: all that they had with an eager assignor. `idle_ms`:
-    how long connectors and tasks stood still, all together."""
+    """`moved`: partitions that members gained, or connectors and tasks that workers gained. `stopped`: what members
+    that stayed had to give up, for a moment or for good: all that they had with an eager assignor. Of Connect also
+    `imbalanced`: rebalances after which nobody waited and the tasks of two workers differed by more than one; and
+    `idle_ms`: how long connectors and tasks had no worker, all together."""
 
     rebalances: int = 0
     moved: int = 0
     stopped: int = 0
+    imbalanced: int = 0
     idle_ms: int = 0
 
     def __add__(self, other: "HistoryFigures") -> "HistoryFigures":
@@ -46,22 +48,30 @@ class HistoryFigures:
             self.rebalances + other.rebalances,
             self.moved + other.moved,
             self.stopped + other.stopped,
+            self.imbalanced + other.imbalanced,
             self.idle_ms + other.idle_ms,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryAnswer:
-    """`courses`: the sums of each possible course. `left_out`: rebalances that were not computed, by why."""
+    """`courses`: the sums of each possible course. `left_out`: rebalances that were not computed, by why. `first`: the
+    rebalance that comes once the setting is another one, by course; empty where it is not known."""
 
     recorded: HistoryFigures
     courses: tuple[HistoryFigures, ...]
     left_out: Mapping[str, int]
+    first: tuple[HistoryFigures, ...] = ()
 
     def range_of(self, figure: str) -> tuple[int, int]:
         """The least and the most of a figure among the courses."""
-        amounts = [int(getattr(one, figure)) for one in self.courses]
-        return min(amounts), max(amounts)
+        return least_and_most(self.courses, figure)
+
+
+def least_and_most(courses: Sequence[HistoryFigures], figure: str) -> tuple[int, int]:
+    """Of a figure, among these."""
+    amounts = [int(getattr(one, figure)) for one in courses]
+    return min(amounts), max(amounts)
 
 
 @dataclass(frozen=True, slots=True)

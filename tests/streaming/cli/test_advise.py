@@ -1,6 +1,7 @@
 """`advise` of captures of real groups: under its own assignor a history gives its own figures."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, capture_of
-from rebalance_monitor.streaming.stories.whatif.connect_history import under_delay
+from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting, under_setting
 from rebalance_monitor.streaming.stories.whatif.history import HistoryFigures, under_assignor
 
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -57,24 +58,51 @@ def test_its_own_delay_gives_the_records_of_connect_again(
     capture: str, group: str, rebalances: int, delay_ms: int, left_out: int
 ) -> None:
     generations = list(capture_of(str(VECTORS / "captures" / capture)).generations((capture, group)))
-    answer = under_delay(generations, delay_ms)
+    answer = under_setting(generations, ConnectSetting(delay_ms=delay_ms))
     assert answer.courses == (answer.recorded,)
     assert (answer.recorded.rebalances, sum(answer.left_out.values())) == (rebalances, left_out)
     assert rebalances + left_out == len(generations) - 1
 
 
 def test_another_delay_is_waited_for_by_all_that_a_lost_worker_had() -> None:
-    """In this capture five connectors and tasks waited, twice; the first worker was back after three seconds."""
+    """In this capture six connectors and tasks waited, later four; the first worker was back after three seconds."""
     generations = list(
         capture_of(str(VECTORS / "captures" / "sessioned-4.3.1")).generations(("sessioned-4.3.1", "connect-main"))
     )
-    recorded = under_delay(generations, 8_000).recorded
-    assert recorded.idle_ms == (5 + 5) * 8_000
-    (shorter,) = under_delay(generations, 2_000).courses
-    assert shorter.idle_ms == (5 + 5) * 2_000
+    recorded = under_setting(generations, ConnectSetting(delay_ms=8_000)).recorded
+    assert recorded.idle_ms == (6 + 4) * 8_000
+    (shorter,) = under_setting(generations, ConnectSetting(delay_ms=2_000)).courses
+    assert shorter.idle_ms == (6 + 4) * 2_000
     assert shorter.moved > recorded.moved, "what went to others comes back"
-    (none,) = under_delay(generations, 0).courses
+    (none,) = under_setting(generations, ConnectSetting(delay_ms=0)).courses
     assert none.idle_ms == 0
+
+
+def test_a_later_release_would_have_left_no_imbalance() -> None:
+    """A real cluster of 2.8.2, whose assignor leaves workers uneven (KAFKA-12495); releases since 3.4 even them out."""
+    generations = list(
+        capture_of(str(VECTORS / "captures" / "compatible-2.8.2")).generations(("compatible-2.8.2", "compat-282"))
+    )
+    answer = under_setting(generations, ConnectSetting(release="4.3"))
+    assert (answer.recorded.imbalanced, answer.left_out) == (4, {})
+    assert [one.imbalanced for one in answer.courses] == [0]
+    same = under_setting(generations, ConnectSetting(release="2.8.2"))
+    assert same.courses == (same.recorded,)
+
+
+def test_the_incremental_protocol_stops_less_than_the_eager_one() -> None:
+    """Each eager rebalance stops everything at every worker that stays; by the records 26 of them stopped 418."""
+    generations = list(capture_of(str(VECTORS / "captures" / "eager-2.8.2")).generations(("eager-2.8.2", "eager-282")))
+    answer = under_setting(generations, ConnectSetting(protocol="sessioned", release="4.3"))
+    assert (answer.recorded.rebalances, answer.left_out) == (len(generations) - 1, {})
+    stopped = 0
+    for before, now in pairwise(reversed(generations)):
+        stays = {one["member_id"] for one in now["members"]}
+        given = [one["assigned"] for one in before["members"] if one["member_id"] in stays]
+        stopped += sum(len(one["connectors"]) + len(one["tasks"]) for one in given)
+    assert answer.recorded.stopped == stopped
+    assert all(one.stopped < stopped / 10 for one in answer.courses)
+    assert [(one.moved, one.stopped) for one in answer.first] == [(0, 0)], "nobody moves when the protocol changes"
 
 
 EXAMPLES = [line.split()[2:] for line in DOCS.read_text().splitlines() if line.startswith("    $ rebalance-monitor")]
@@ -95,6 +123,8 @@ def test_the_examples_of_the_page_are_what_is_printed(
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
+        (["j-range"], BAD_INPUT, "say what is to differ: --assignor of consumers"),
+        (["j-range", "--assignor", "range", "--delay", "1m"], BAD_INPUT, "give one of both"),
         (["j-range", "--assignor", "fair"], BAD_INPUT, "'fair' is no assignor of consumers; take one of range"),
         (["j-range", "--assignor", "sticky", "--release", "x"], BAD_INPUT, "'x' is no release that has sticky"),
         (
@@ -116,13 +146,23 @@ def test_what_cannot_be_answered(
 @pytest.mark.parametrize(
     ("capture", "group", "why"),
     [("captures/eager-2.8.2", "eager-282", "workers wait for nobody"),
-     ("captures-groups/java-classic", "j-range", "only groups of Kafka Connect have such a delay")],
+     ("captures-groups/java-classic", "j-range", "only another assignor can be asked about")],
 )  # fmt: skip
 def test_who_waits_for_nobody_has_no_other_delay(
     capsys: pytest.CaptureFixture[str], capture: str, group: str, why: str
 ) -> None:
     assert main(["advise", "--group", group, "--delay", "1m", "--capture", str(VECTORS / capture)]) == CANNOT_TELL
     assert why in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [(["--release", "x"], "'x' is no release that is known"), (["--protocol", "static"], "take one of compatible")],
+)
+def test_no_such_setting_of_connect(capsys: pytest.CaptureFixture[str], asked: list[str], sentence: str) -> None:
+    capture = str(VECTORS / "captures" / "sessioned-4.3.1")
+    assert main(["advise", "--group", "connect-main", "--capture", capture, *asked]) == BAD_INPUT
+    assert sentence in capsys.readouterr().err
 
 
 def test_a_connect_group_has_no_assignor_of_consumers(capsys: pytest.CaptureFixture[str]) -> None:
