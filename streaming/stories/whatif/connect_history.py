@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from rebalance_monitor.assignors.connect.eras import ERAS, NEWEST, Era, era_of
 from rebalance_monitor.assignors.connect.round import CannotAssign
@@ -177,7 +178,8 @@ def _stretch(life: Sequence[Published], first: int, own: _Rules) -> tuple[list[_
             events.append(event)
             _happens(cluster, event)
         fresh = cluster.rounds[number:]
-        if not _as_recorded(fresh, life[place + 1 : place + 1 + len(fresh)]):
+        played = life[place : place + 1 + len(fresh)]
+        if not _consecutive(played) or not _as_recorded(fresh, played[1:]):
             break
         place += len(fresh)
         if calm(life[place]):
@@ -239,6 +241,11 @@ def _happens(cluster: Cluster, event: _Event) -> None:
     cluster.leader = event.leader
     if cluster.workers:
         cluster.rebalance()
+
+
+def _consecutive(generations: Sequence[Published]) -> bool:
+    """Whether none is missing between."""
+    return all(now["generation"] == before["generation"] + 1 for before, now in pairwise(generations))
 
 
 def _as_recorded(rounds: Iterable[PlayedRound], generations: Sequence[Published]) -> bool:

@@ -64,6 +64,16 @@ def test_its_own_delay_gives_the_records_of_connect_again(
     assert rebalances + left_out == len(generations) - 1
 
 
+def test_a_hole_in_the_records_ends_a_stretch() -> None:
+    key = ("sessioned-4.3.1", "connect-main")
+    generations = list(capture_of(str(VECTORS / "captures" / key[0])).generations(key))
+    holed = [one for one in generations if one["generation"] != 18]
+    answer = under_setting(holed, ConnectSetting(delay_ms=8_000))
+    assert answer.courses == (answer.recorded,)
+    assert answer.recorded.rebalances + sum(answer.left_out.values()) == len(holed) - 1
+    assert sum(answer.left_out.values()) > 0
+
+
 def test_another_delay_is_waited_for_by_all_that_a_lost_worker_had() -> None:
     """In this capture six connectors and tasks waited, later four; the first worker was back after three seconds."""
     generations = list(
