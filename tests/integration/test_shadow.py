@@ -34,7 +34,8 @@ def test_it_judges_beside_the_live_job_and_nothing_differs(watched: Watched) -> 
     with watched.job("live", alerting=webhook) as live:
         watched.wait_ready(live)
         watched.rebalance("before")
-        watched.wait_for_group("before", live)
+        # What the live job had not judged yet, the shadow would judge.
+        watched.lab.wait_for("before is judged", lambda: bool(watched.verdicts("before")), live, PATIENCE_S)
         config = str(watched.lab.folder / "monitor.yaml")
         with watched.process("shadow", [*RUN, config, "--shadow", SHADOW]) as shadow:
             watched.lab.wait_for("where its metrics are", lambda: bool(metrics_url(shadow)), shadow, PATIENCE_S)
