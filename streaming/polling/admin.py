@@ -35,6 +35,8 @@ def brokers(did_not: str) -> Iterator[None]:
 
 def reason(why: object) -> str:
     """What the client says of a failed request: an exception, or the error of one broker, which is none."""
+    if isinstance(why, TimeoutError):
+        return f"no answer within {REQUEST_TIMEOUT_S:g} s"
     first: Any = next(iter(getattr(why, "args", (why,))), None)
     return str(first.str()) if hasattr(first, "str") else type(why).__name__
 
