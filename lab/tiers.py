@@ -11,6 +11,10 @@ when it has ended.
 
 With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failure, but for tiers that RM_MAY_BE_MISSING
 names, separated by spaces.
+
+With RM_ONCE_MORE=2 up to two files of the integration tier that failed run once more, alone, when all else has ended: a
+machine that stood still for seconds fails a test that waits for a broker. A file that fails twice has failed. One that
+passes then is named in the last lines: it has a time that is too short, or an error that shows seldom.
 """
 
 import importlib.util
@@ -36,7 +40,7 @@ from lab.cluster import class_data, jars, java, recording
 from lab.errors import LabError
 from lab.paths import BUILD, ROOT
 
-SWITCH, MAY_BE_MISSING = "RM_REQUIRE_ALL_TIERS", "RM_MAY_BE_MISSING"
+SWITCH, MAY_BE_MISSING, ONCE_MORE = "RM_REQUIRE_ALL_TIERS", "RM_MAY_BE_MISSING", "RM_ONCE_MORE"
 NO_TESTS = 5  # pytest's exit code
 AT_A_TIME = 3
 """Files of the integration tier; each holds about 1.5 GB of memory."""
@@ -256,19 +260,36 @@ class Queues:
         self._saying = threading.Lock()
         self.runs: dict[str, list[Run]] = defaultdict(list)
         self.seconds: dict[str, float] = defaultdict(float)
+        self._failed: list[tuple[Piece, Run]] = []
+        self.passed_alone: list[str] = []
+        """Files that failed and passed when they ran once more."""
 
     def work(self, *queues: deque[Piece]) -> None:
         """Until nothing is left in these queues, the first before the second."""
         while piece := next((taken for queue in queues if (taken := _taken(queue))), None):
-            began = time.monotonic()
-            run = piece.run(self._extra)
-            with self._saying:
-                self.runs[piece.tier.name].append(run)
-                self.seconds[piece.tier.name] += time.monotonic() - began
-                if run.code != NO_TESTS:
-                    heading = f"\n=== tier {piece.tier.name} {piece.name}, {run.processor_s:.0f} s of a processor ===\n"
-                    sys.stdout.buffer.write(heading.encode() + run.said)
-                    sys.stdout.flush()
+            self._run(piece, piece.name)
+
+    def once_more(self, most: int) -> None:
+        """Each file of the integration tier that failed, now that nothing else runs; none if more than `most` did."""
+        failed = [(piece, run) for piece, run in self._failed if piece.tier is INTEGRATION]
+        for piece, run in failed if len(failed) <= most else ():
+            self.runs[piece.tier.name].remove(run)
+            if not self._run(piece, f"{piece.name} once more, alone").failed:
+                self.passed_alone.append(piece.name)
+
+    def _run(self, piece: Piece, name: str) -> Run:
+        began = time.monotonic()
+        run = piece.run(self._extra)
+        with self._saying:
+            self.runs[piece.tier.name].append(run)
+            self.seconds[piece.tier.name] += time.monotonic() - began
+            if run.failed:
+                self._failed.append((piece, run))
+            if run.code != NO_TESTS:
+                heading = f"\n=== tier {piece.tier.name} {name}, {run.processor_s:.0f} s of a processor ===\n"
+                sys.stdout.buffer.write(heading.encode() + run.said)
+                sys.stdout.flush()
+        return run
 
     def end(self) -> None:
         """No further piece."""
@@ -283,8 +304,8 @@ def _taken(queue: deque[Piece]) -> Piece | None:
         return None
 
 
-def run_all(tiers: Sequence[Tier], extra: Sequence[str]) -> list[Outcome]:
-    """Every tier's outcome, in their order."""
+def run_all(tiers: Sequence[Tier], extra: Sequence[str], once_more: int = 0) -> tuple[list[Outcome], list[str]]:
+    """Every tier's outcome, in their order, and the files that failed and passed once more."""
     why_not = {tier.name: why for tier in tiers if (why := tier.missing()) is not None}
     queues = Queues((tier for tier in tiers if tier.name not in why_not), extra)
     print("what a part or a file says comes when it has ended", flush=True)
@@ -296,15 +317,17 @@ def run_all(tiers: Sequence[Tier], extra: Sequence[str]) -> list[Outcome]:
             working += [workers.submit(queues.work, queues.waiting, queues.computing) for _ in range(AT_A_TIME)]
             for each in working:
                 each.result()
+            queues.once_more(once_more)
         finally:
             queues.end()
     remember(run for runs in queues.runs.values() for run in runs)
-    return [
+    outcomes = [
         Outcome(tier.name, why_not=why_not[tier.name])
         if tier.name in why_not
         else outcome(tier, queues.runs[tier.name], queues.seconds[tier.name])
         for tier in tiers
     ]
+    return outcomes, queues.passed_alone
 
 
 def _counts(report: Path) -> tuple[int, int, int]:
@@ -333,13 +356,15 @@ def main() -> int:
     strict = os.environ.get(SWITCH, "0") not in ("", "0")
     began = time.monotonic()
     try:
-        outcomes = run_all(tiers or TIERS, arguments)
+        outcomes, passed_alone = run_all(tiers or TIERS, arguments, int(os.environ.get(ONCE_MORE) or 0))
     except KeyboardInterrupt:
         print("stopped; nothing was left running", flush=True)
         return 130
     print()
     for outcome in outcomes:
         print(outcome.line())
+    for file in passed_alone:
+        print(f"{file} failed beside others and passed alone: see both runs above")
     failed = sum(outcome.failed for outcome in outcomes)
     passed = sum(outcome.passed for outcome in outcomes)
     skipped = sum(outcome.skipped for outcome in outcomes)

@@ -86,3 +86,30 @@ def test_who_has_nothing_left_of_its_own_kind_takes_from_the_other(capfdbinary: 
 
 def test_what_is_imported_is_compiled_once_for_all_processes() -> None:
     assert "PYTHONDONTWRITEBYTECODE" not in tiers.environment({**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+
+
+@pytest.mark.parametrize(("most", "passed_alone", "failed"), [(0, [], 1), (1, ["seldom"], 0)])
+def test_a_file_that_failed_beside_others_runs_once_more_where_that_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, most: int, passed_alone: list[str], failed: int
+) -> None:
+    left = [tiers.Run(1, 1, 1, 0, b"", {}), tiers.Run(0, 2, 0, 0, b"", {})]
+    monkeypatch.setattr(tiers.Piece, "run", lambda *_: left.pop(0))
+    queues = tiers.Queues([], [])
+    queues.waiting.append(tiers.Piece(tiers.INTEGRATION, (), "seldom"))
+    queues.work(queues.waiting)
+    queues.once_more(most)
+    assert queues.passed_alone == passed_alone
+    assert tiers.outcome(tiers.INTEGRATION, queues.runs["integration"], 1.0).failed == failed
+
+
+def test_what_fails_twice_or_in_many_files_or_in_another_tier_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers.Piece, "run", lambda *_: tiers.Run(1, 0, 1, 0, b"", {}))
+    for tier, files, runs in ((tiers.INTEGRATION, 1, 2), (tiers.INTEGRATION, 3, 3), (tiers.UNIT, 1, 1)):
+        queues = tiers.Queues([], [])
+        queues.waiting.extend(tiers.Piece(tier, (), str(number)) for number in range(files))
+        queues.work(queues.waiting)
+        ran = len(queues.runs[tier.name])
+        queues.once_more(2)
+        assert (queues.passed_alone, ran) == ([], files)
+        assert sum(run.failed for run in queues.runs[tier.name]) == files
+        assert len(queues._failed) == runs
