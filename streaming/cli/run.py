@@ -88,7 +88,7 @@ def _run(
 ) -> None:
     from rebalance_monitor.streaming.metrics.prometheus import Exporter
     from rebalance_monitor.streaming.spark.clusters import run_job
-    from rebalance_monitor.streaming.spark.job import Served
+    from rebalance_monitor.streaming.spark.job_ports import JobPorts, Served
     from rebalance_monitor.streaming.store.coordinator_reasons import ReasonsKeeper
     from rebalance_monitor.streaming.store.gaps import GapWatch
     from rebalance_monitor.streaming.store.known_ends import EndsKeeper
@@ -189,5 +189,14 @@ def _run(
         return found
 
     os.environ[DSN] = dsn  # for Spark's processes
-    client_of = partial(ClientReference.of, config=of_tasks.config)
-    run_job(settings, lease, serve, exporter, of_tasks, client_of, fold, reload, forget)
+    ports = JobPorts(
+        leases=lease,
+        serve=serve,
+        observer=exporter,
+        of_tasks=of_tasks,
+        client_of=partial(ClientReference.of, config=of_tasks.config),
+        fold=fold,
+        reload=reload,
+        forget=forget,
+    )
+    run_job(settings, ports)

@@ -12,19 +12,16 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.config.owners import OwnerSection
 from rebalance_monitor.streaming.config.settings import Settings
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.ports import Deposed
-from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.coordinator_log import followed
 from rebalance_monitor.streaming.polling.pollers import polled
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
@@ -34,13 +31,13 @@ from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
 from .identity import identified
 from .java import NoJava
-from .job import Job, Served, log_event
+from .job import Job, log_event
+from .job_ports import JobPorts, Served
 from .observing import Leases, Observer
 from .scratch import scratch_folder
 from .session import master_of, stop_session
 from .shared_session import SharedSession
 from .stopping import LOOK_EVERY_S, ClusterStop, Stop, Stopping, end_at_once, start_session_aside
-from .tasks import OpenStore
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,15 +50,6 @@ ASK_EVERY_S = 30.0
 """How often a job that waits asks the brokers whether it could read."""
 FIRST_PAUSE_S = 5.0
 LONGEST_PAUSE_S = 300.0
-
-Serve = Callable[[str], AbstractContextManager[Served]]
-"""Where the results of the cluster of this name go. What is open of it in the database is told by then."""
-ClientOf = Callable[[ClusterSection], ClientReference]
-"""A cluster's client, as it may stand in a query's plan."""
-Forget = Callable[[str], None]
-"""Nothing more is told of the cluster of this name."""
-Reload = Callable[[], Settings | None]
-"""The configuration as it is now; None where it is not valid, which was said by then."""
 
 
 class ClusterThread:
@@ -118,24 +106,9 @@ class ClusterThread:
 class Clusters:
     """Those that the configuration names now, and those that still come to their end."""
 
-    def __init__(
-        self,
-        settings: Settings,
-        scratch: Path,
-        stop: Stop,
-        session: SharedSession,
-        leases: Leases,
-        serve: Serve,
-        observer: Observer,
-        of_tasks: OpenStore,
-        client_of: ClientOf,
-        fold: FoldGroup,
-        forget: Forget,
-    ) -> None:
+    def __init__(self, settings: Settings, scratch: Path, stop: Stop, session: SharedSession, ports: JobPorts) -> None:
         self._settings, self._scratch, self._stop, self._session = settings, scratch, stop, session
-        self._leases = leases
-        self._serve, self._observer, self._of_tasks, self._fold = serve, observer, of_tasks, fold
-        self._client_of, self._forget = client_of, forget
+        self._ports, self._leases, self._observer = ports, ports.leases, ports.observer
         self._running: dict[str, ClusterThread] = {}
         self._said: dict[str, str] = {}
         self._numbers = count()
@@ -170,7 +143,7 @@ class Clusters:
                     self._ids.pop(name, None)
                 if name not in wanted:
                     self._leases.give_up(name)
-                    self._forget(name)
+                    self._ports.forget(name)
         for name, section in wanted.items():
             if name not in self._running:
                 self._begin(section)
@@ -225,7 +198,7 @@ class Clusters:
     def _watched(self, thread: ClusterThread, stop: Stopping) -> None:
         section, settings = thread.section, self._settings
         with ExitStack() as ending:
-            served = ending.enter_context(self._serve(section.name))
+            served = ending.enter_context(self._ports.serve(section.name))
             holding = Holding(section.name, self._leases, self._observer, served)
             holding.look()  # what is open is published while brokers and Spark are waited for
             id_ = cluster_id(section, holding.trouble, stop)  # a wrong address shows before Spark's start
@@ -246,12 +219,7 @@ class Clusters:
                 if (spark := self._session.wait(stop)) is not None:
                     scratch = self._scratch / f"cluster-{next(self._numbers)}"
                     scratch.mkdir(parents=True)
-                    client = self._client_of(section)
-                    job = Job(
-                        spark, settings, section, client, id_, served, self._observer, scratch, self._of_tasks,
-                        self._fold, pollers,
-                    )  # fmt: skip
-                    job.run(epoch, stop)
+                    Job(spark, settings, section, id_, served, self._ports, scratch, pollers).run(epoch, stop)
         if not thread.stop.at_once:
             log_event("stopped", cluster=section.name)
 
@@ -309,21 +277,8 @@ def _text(why: Exception) -> str:
     return str(why) if isinstance(why, CannotRun | DatabaseUnreachable) else sentence(why)
 
 
-def run_job(
-    settings: Settings,
-    leases: Leases,
-    serve: Serve,
-    observer: Observer,
-    of_tasks: OpenStore,
-    client_of: ClientOf,
-    fold: FoldGroup = fold_group,
-    reload: Reload = lambda: None,
-    forget: Forget = lambda cluster: None,
-) -> None:
+def run_job(settings: Settings, ports: JobPorts) -> None:
     """Everything from the session's start to its stop. Raises CannotRun and what else no cluster can go on with.
-
-    `of_tasks` opens the store of a process that folds. `reload` is called at SIGHUP, `forget` with the name of each
-    cluster that was taken out of the configuration.
 
     A signal before the session's start ends the job when the questions under way are over, a few seconds later; a
     second one at once.
@@ -333,16 +288,14 @@ def run_job(
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
     ):
         session = SharedSession()
-        clusters = Clusters(
-            settings, scratch, stop, session, leases, serve, observer, of_tasks, client_of, fold, forget
-        )
+        clusters = Clusters(settings, scratch, stop, session, ports)
         spark: SparkSession | None = None
         hang_ups = 0
         try:
             while not stop:
                 if stop.hang_ups > hang_ups:
                     hang_ups = stop.hang_ups
-                    if (changed := reload()) is not None:
+                    if (changed := ports.reload()) is not None:
                         clusters.are_to_be(changed)
                 clusters.look()
                 look_after_all()

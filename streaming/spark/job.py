@@ -8,21 +8,18 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Overtaken, Store
-from rebalance_monitor.streaming.guarding.fold import FoldGroup
-from rebalance_monitor.streaming.polling.coordinator_log import KeptReasons
+from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfStep, Overtaken
 from rebalance_monitor.streaming.polling.pollers import Pollers
 from .application import Application
 from .batch import BatchFunction, BatchReport, kind_names
@@ -31,14 +28,14 @@ from .channel import Channel, ReaderStatus
 from .failures import BatchFailed, CannotRun, TakenOver, first_line
 from .first_answer import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from .folding import FoldHere
+from .job_ports import JobPorts, Served
 from .learning import Askers
-from .observing import KnownEnds, Observer
 from .offsets import COORDINATORS_LOG
 from .scratch import full
 from .session import is_local
 from .source import FORMAT, SourceOptions, source_called
 from .stopping import Stopping
-from .tasks import OpenStore, SparkTasks
+from .tasks import SparkTasks
 from .watchdog import READER, TASK, Hangs, Watchdog
 
 if TYPE_CHECKING:
@@ -59,26 +56,6 @@ def log_event(event: str, **fields: Any) -> None:
     log.info(event, extra={"fields": fields})
 
 
-class Identify(Protocol):
-    """Notes a Kafka cluster's own id."""
-
-    def __call__(self, epoch: int, cluster_id: str, *, begin_anew: bool) -> str | None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """Where one cluster's results go. `identify` notes the Kafka cluster's own id and returns that of another one which
-    had this name before (`store.writer`). `claimed` is called with the writer epoch as soon as there is one; `restore`
-    tells the observer again what is stored, where something may be that it was not told of."""
-
-    store: Store
-    ends: KnownEnds
-    identify: Identify
-    claimed: Callable[[int], None]
-    restore: Callable[[], None]
-    reasons: KeptReasons
-
-
 class Job:
     """One cluster's query on a session that is already there."""
 
@@ -87,22 +64,19 @@ class Job:
         spark: "SparkSession",
         settings: Settings,
         section: ClusterSection,
-        client: ClientReference,
         id_: str,
         served: Served,
-        observer: Observer,
+        ports: JobPorts,
         scratch: Path,
-        of_tasks: OpenStore,
-        fold: FoldGroup = fold_group,
-        pollers: Pollers | None = None,
+        pollers: Pollers,
     ) -> None:
         self._served, self._untold = served, False
-        self._fold, self._pollers = fold, pollers or Pollers()
-        self._tasks = SparkTasks(spark, of_tasks, fold, scratch)
+        self._fold, self._pollers = ports.fold, pollers
+        self._tasks = SparkTasks(spark, ports.of_tasks, ports.fold, scratch)
         self._master: str = spark.sparkContext.master
         self._application = Application(spark, self._master, time.monotonic())
-        self._spark, self._settings, self._section, self._client = spark, settings, section, client
-        self._store, self._observer, self._ends, self._scratch = served.store, observer, served.ends, scratch
+        self._spark, self._settings, self._section, self._client = spark, settings, section, ports.client_of(section)
+        self._store, self._observer, self._ends, self._scratch = served.store, ports.observer, served.ends, scratch
         self._core: ClusterSettings = settings.core_clusters()[section.name]
         self._cluster_id = id_
         self._channel = Channel(scratch)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -79,7 +80,8 @@ def running(
 ) -> Iterator[tuple[Clusters, Told]]:
     told, stop, session = Told(), Stop(lambda number: None), SharedSession()
     leases = leases or Held()
-    some = Clusters(given, tmp_path, stop, session, leases, serve, told, None, None, None, told.forget)  # type: ignore[arg-type]
+    ports = SimpleNamespace(leases=leases, serve=serve, observer=told, forget=told.forget)
+    some = Clusters(given, tmp_path, stop, session, ports)  # type: ignore[arg-type]
     try:
         yield some, told
     finally:

@@ -28,7 +28,8 @@ try:
     observer = SimpleNamespace(trouble=lambda cluster, problem: None, watch=lambda cluster: None)
     leases = SimpleNamespace(want=lambda cluster: None, epoch=lambda cluster: None, give_up=lambda: None)
     settings = Settings.model_validate(json.loads(sys.argv[1]))
-    run_job(settings, leases, lambda cluster: nullcontext(None), observer, None, None)
+    serve = lambda cluster: nullcontext(None)
+    run_job(settings, SimpleNamespace(leases=leases, serve=serve, observer=observer))
 except KeyboardInterrupt:
     sys.exit("interrupted")
 except CannotRun as why:
