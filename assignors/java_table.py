@@ -112,7 +112,6 @@ class JavaTable(Generic[K]):
             self._double()
 
     def add_all(self, keys: Iterable[K]) -> None:
-        """Add keys one by one."""
         for key in keys:
             self.add(key)
 

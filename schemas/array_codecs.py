@@ -17,7 +17,6 @@ _INT32 = Packer(">i")
 
 
 def row(*numbers: Codec, name: Name | None = None) -> Codec:
-    """One row."""
     head = Packer(">" + "".join(c.code for c in numbers))
 
     def read(buf: bytes, pos: int) -> tuple[Row, int]:

@@ -33,7 +33,6 @@ from .structs import reader
 # Values of a struct in the order of its declaration, arrays of structs as lists of such tuples. A field that the
 # version lacks is there with its declared default, so that a row has the same shape in every version.
 Row: TypeAlias = tuple[Any, ...]
-RowReader: TypeAlias = Callable[[bytes, int], tuple[Row, int]]
 
 
 @cache

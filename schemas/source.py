@@ -126,7 +126,6 @@ class Source:
         self._base, self._offset = "pos", 0
 
     def add(self, line: str) -> None:
-        """One line."""
         self.lines.append(self.indent + line)
 
     @contextmanager

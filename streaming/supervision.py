@@ -34,7 +34,6 @@ class Answerable(Protocol):
 
     def part(self, name: str, problem: str | None) -> None:
         """`problem`: why the part fails now, at every failed step; None: its last step came to its end."""
-        ...
 
 
 class Supervised:

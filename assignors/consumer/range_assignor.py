@@ -68,15 +68,8 @@ class _TopicState:
         self.unassigned = [partition for partition in self.unassigned if partition not in gone]
 
 
-def assign(
-    members: Sequence[ConsumerMember], topics: TopicRacks, *, era: ConsumerEra = NEWEST
-) -> dict[str, tuple[TopicPartition, ...]]:
-    """Partitions of every member, in the order of the leader's lists."""
-    return recompute(members, topics, era=era).shares
-
-
 def recompute(members: Sequence[ConsumerMember], topics: TopicRacks, *, era: ConsumerEra = NEWEST) -> ConsumerResult:
-    """The same, and whether Java's hash order could be followed."""
+    """Every member's partitions in the order of the leader's lists, and whether Java's hash order could be followed."""
     leader = _leader(tuple(members), era)
     names, unsure = leader.topic_order(topics)
     if era.racks:

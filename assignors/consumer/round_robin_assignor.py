@@ -22,15 +22,8 @@ from .model import (
 )
 
 
-def assign(
-    members: Sequence[ConsumerMember], topics: TopicRacks, *, era: ConsumerEra = NEWEST
-) -> dict[str, tuple[TopicPartition, ...]]:
-    """Partitions of every member, in the order of the leader's lists."""
-    return recompute(members, topics, era=era).shares
-
-
 def recompute(members: Sequence[ConsumerMember], topics: TopicRacks, *, era: ConsumerEra = NEWEST) -> ConsumerResult:
-    """The same, and whether Java's hash order could be followed."""
+    """Every member's partitions in the order of the leader's lists, and whether Java's hash order could be followed."""
     circle = member_order(members, era)
     subscribed = {member.id: frozenset(member.topics) for member in members}
     names, unsure = subscribed_topics(members)

@@ -25,15 +25,9 @@ Shares: TypeAlias = dict[str, list[TopicPartition]]
 Transfers: TypeAlias = dict[TopicPartition, str]
 
 
-def assign(
-    members: Sequence[ConsumerMember], topics: TopicRacks, *, era: StickyEra = NEWEST
-) -> dict[str, tuple[TopicPartition, ...]]:
-    """Partitions of every member, in the order of the leader's lists. Raises CannotAssign where Kafka's class fails."""
-    return recompute(members, topics, era=era).shares
-
-
 def recompute(members: Sequence[ConsumerMember], topics: TopicRacks, *, era: StickyEra = NEWEST) -> ConsumerResult:
-    """The same, and whether Java's hash order could be followed."""
+    """Every member's partitions in the order of the leader's lists, and whether Java's hash order could be followed.
+    Raises CannotAssign where Kafka's class fails."""
     group = group_of(members, topics, era, cooperative=False)
     shares, _, unsure = deal(group)
     return result(members, shares, order_unsure=unsure)

@@ -19,16 +19,9 @@ from .sticky_eras import NEWEST, NoSuchEra, StickyEra
 from .sticky_group import Group, group_of
 
 
-def assign(
-    members: Sequence[ConsumerMember], topics: TopicRacks, *, era: StickyEra = NEWEST
-) -> dict[str, tuple[TopicPartition, ...]]:
-    """Partitions of every member, in the order of the leader's lists. Raises CannotAssign where Kafka's class fails,
-    NoSuchEra for an era without this assignor."""
-    return recompute(members, topics, era=era).shares
-
-
 def recompute(members: Sequence[ConsumerMember], topics: TopicRacks, *, era: StickyEra = NEWEST) -> ConsumerResult:
-    """The same, and whether Java's hash order could be followed."""
+    """Every member's partitions in the order of the leader's lists, and whether Java's hash order could be followed.
+    Raises CannotAssign where Kafka's class fails, NoSuchEra for an era without this assignor."""
     if not era.cooperative:
         raise NoSuchEra(f"Kafka {era.name} has no cooperative-sticky")
     group = group_of(members, topics, era, cooperative=True)

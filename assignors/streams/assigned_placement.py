@@ -51,11 +51,9 @@ class AssignedPlacement:
         return task in self.active[client] or task in self.standby[client]
 
     def give_active(self, client: int, task: int) -> None:
-        """Give the client the task as active."""
         self._give(client, task, TaskType.ACTIVE)
 
     def give_standby(self, client: int, task: int) -> None:
-        """Give the client a copy."""
         self._give(client, task, TaskType.STANDBY)
 
     def take(self, client: int, task: int) -> None:

@@ -49,7 +49,6 @@ class Placement:
         self._give(self.standby, client, task)
 
     def take_active(self, client: int, task: int) -> None:
-        """Take the active task away."""
         self._take(self.active, client, task)
 
     def take_standby(self, client: int, task: int) -> None:

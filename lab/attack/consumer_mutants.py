@@ -23,6 +23,7 @@ from pathlib import Path
 from random import Random
 
 from lab.attack.life import Life
+from lab.attack.mutants import loud
 from lab.attack.pieces import Done, Outcome, Piece, table
 from lab.paths import ROOT
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, TopicPartition, encode_assignment
@@ -41,9 +42,7 @@ from rebalance_monitor.streaming.core.model.results import (
     ConsumerShare,
     Generation,
     Grade,
-    Part,
     Result,
-    Severity,
     Verdict,
 )
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary, ClusterSettings
@@ -124,7 +123,7 @@ class _Sweep:
             made = replace(row, body=replace(body, members=members))
             wrong = fold_group(self.settings, self.group, state, [made], None, knowledge=self.knowledge)
             verdict = _verdict(wrong.results)
-            if verdict.grade is Grade.UNEXPLAINED or _loud(wrong.results) - _loud(right[1]):
+            if verdict.grade is Grade.UNEXPLAINED or loud(wrong.results) - loud(right[1]):
                 came = "noticed"
             elif _gives(verdict, members):
                 came = "right"
@@ -152,7 +151,7 @@ class _Sweep:
     def _stays(self, state: Saved, row: Row) -> set[tuple[object, ...]]:
         """What is found where nothing follows for an hour."""
         tick = Tick(row.timestamp_ms + AN_HOUR_MS)
-        return _loud(fold_group(self.settings, self.group, state, [], tick, knowledge=self.knowledge).results)
+        return loud(fold_group(self.settings, self.group, state, [], tick, knowledge=self.knowledge).results)
 
 
 def mutants(right: Shares, numbers: Mapping[str, int], dice: Random) -> Iterator[tuple[str, Shares]]:
@@ -213,14 +212,6 @@ def _gives(verdict: Verdict, members: Sequence[MemberRow]) -> bool:
         and sorted(share.partitions) == sorted(_answer(one).partitions)
         for one in members
     )
-
-
-def _loud(results: Sequence[Result]) -> set[tuple[object, ...]]:
-    return {
-        (one.code, one.subjects, one.severity)
-        for one in results
-        if isinstance(one, Part) and one.resolved_at_ms is None and one.severity is not Severity.INFO
-    }
 
 
 def summed(done: Sequence[Done]) -> dict[tuple[str, str, str], Counter[str]]:

@@ -68,9 +68,9 @@ def attack(life: Life) -> Outcome:
             for kind, members in mutants(body, random):
                 made[kind] += 1
                 wrong_state, wrong = fold(state, [replace(row, body=replace(body, members=members))])
-                noticed = _grade(wrong) is Grade.UNEXPLAINED or bool(_loud(wrong) - _loud(results))
+                noticed = _grade(wrong) is Grade.UNEXPLAINED or bool(loud(wrong) - loud(results))
                 if not noticed and following is not None:
-                    noticed = bool(_loud(fold(wrong_state, [following])[1]) - _loud(fold(after, [following])[1]))
+                    noticed = bool(loud(fold(wrong_state, [following])[1]) - loud(fold(after, [following])[1]))
                 if noticed:
                     continue
                 quiet_ms = None if following is None else following.timestamp_ms - row.timestamp_ms
@@ -125,7 +125,8 @@ def _grade(results: Sequence[Result]) -> Grade | None:
     return next((one.verdict.grade for one in results if isinstance(one, Generation)), None)
 
 
-def _loud(results: Sequence[Result]) -> set[tuple[object, ...]]:
+def loud(results: Sequence[Result]) -> set[tuple[object, ...]]:
+    """What is open of the findings above info."""
     return {
         (one.code, one.subjects, one.severity)
         for one in results

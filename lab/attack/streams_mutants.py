@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from lab.attack.life import Life
+from lab.attack.mutants import loud
 from lab.attack.pieces import Done, Outcome, Piece, table
 from lab.attack.streams_answers import mutants
 from lab.attack.streams_vectors import captured
@@ -28,7 +29,7 @@ from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
-from rebalance_monitor.streaming.core.model.results import Generation, Grade, Part, Result, Severity, Verdict
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Result, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
@@ -143,19 +144,11 @@ def _verdict(results: Sequence[Result]) -> Verdict | None:
 
 def _came(wrong: Sequence[Result], right: Sequence[Result]) -> str:
     verdict = _verdict(wrong)
-    if verdict is None or verdict.grade is Grade.UNEXPLAINED or _loud(wrong) - _loud(right):
+    if verdict is None or verdict.grade is Grade.UNEXPLAINED or loud(wrong) - loud(right):
         return NOTICED
     if verdict.grade is Grade.NOT_JUDGED:
         return LATER
     return BLIND if verdict.why == CANNOT_READ else MISSED
-
-
-def _loud(results: Sequence[Result]) -> set[tuple[object, ...]]:
-    return {
-        (one.code, one.subjects, one.severity)
-        for one in results
-        if isinstance(one, Part) and one.resolved_at_ms is None and one.severity is not Severity.INFO
-    }
 
 
 def rightly(body: GroupGeneration, wrong: GroupGeneration, shown: Set[TaskId], standbys: int | None) -> str:

@@ -38,24 +38,19 @@ class Prepared(Protocol):
     @property
     def about(self) -> str:
         """What is in them, in a few words."""
-        ...
 
     @property
     def log_partitions(self) -> int:
         """Partitions of the coordinator's log."""
-        ...
 
     def cluster(self) -> dict[str, Any]:
         """What the job is told of the cluster, beside its address."""
-        ...
 
     def fill(self, bootstrap: str) -> Written:
         """Append the records; LabError unless the broker took every one."""
-        ...
 
     def check(self, dsn: str) -> None:
         """LabError where what the job has stored is wrong."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

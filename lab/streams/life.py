@@ -80,7 +80,6 @@ class Log(Protocol):
 
     def offsets_row(self, value: bytes) -> None:
         """The value of the group's next record."""
-        ...
 
 
 def _right(answer: LeaderAnswer) -> LeaderAnswer:

@@ -25,7 +25,6 @@ class AuditListener(Protocol):
 
     def audited(self, failed: int | None) -> None:
         """So many expectations failed; None: the audit did not come to its end."""
-        ...
 
 
 def installed() -> bool:
@@ -60,7 +59,6 @@ class AuditProcess:
         self._thread = Supervised("audit", self._step, answerable, stop=self._ending)
 
     def start(self) -> None:
-        """Returns at once."""
         self._thread.start()
 
     def stop(self) -> None:

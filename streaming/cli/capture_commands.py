@@ -14,7 +14,7 @@ def add_capture_commands(commands: Any, capture: Any, bundle: Any) -> None:
     command.add_argument("--since", metavar="TIME", help="records of groups of the time before, such as 30m")
     command.add_argument("--for", dest="lasts", metavar="TIME", help="and go on reading for so long, such as 10m")
     command.add_argument("--max-bytes", default="256m", metavar="SIZE", help="of all records together (default: 256m)")
-    _output(command)
+    output_option(command)
     command.set_defaults(handle=capture)
 
     command = commands.add_parser(
@@ -31,11 +31,12 @@ def add_capture_commands(commands: Any, capture: Any, bundle: Any) -> None:
     command.add_argument(
         "--shareable", action="store_true", help="digests for names, hosts and client ids; verdicts without records"
     )
-    _output(command)
+    output_option(command)
     command.set_defaults(handle=bundle)
 
 
-def _output(command: argparse.ArgumentParser) -> None:
+def output_option(command: argparse.ArgumentParser) -> None:
+    """Of a command that prints a table unless it is asked for JSON."""
     command.add_argument(
         "-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs"
     )

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .capture_commands import add_capture_commands
+from .capture_commands import add_capture_commands, output_option
 from .examples import show_examples
 from .exit_codes import InputError
 from .group_commands import add_group_commands
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="list verdicts in which a shadow differs from the live job")
     compare.add_argument("schema", metavar="SCHEMA", help="that of `run --shadow SCHEMA`")
     compare.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
-    _output(compare)
+    output_option(compare)
     compare.set_defaults(handle=_compare)
 
     serve = commands.add_parser("serve", help="serve the page and the JSON API, which `run` does by itself")
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     audit = commands.add_parser("audit", help="say whether the published tables keep their contracts")
     audit.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
     audit.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    _output(audit)
+    output_option(audit)
     audit.set_defaults(handle=_audit)
 
     replay = commands.add_parser("replay", help="judge captured records without Spark")
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument("--config", metavar="FILE", help="settings instead of the capture's own")
     replay.add_argument("--no-settings", action="store_true", help="ignore the capture's cluster.json and metadata")
     replay.add_argument("--with-commits", action="store_true", help="show the offset commits too")
-    _output(replay)
+    output_option(replay)
     replay.set_defaults(handle=_replay)
 
     add_capture_commands(commands, capture=_capture, bundle=_bundle)
@@ -96,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     decode.add_argument("--topic", help="of a capture: records of this topic")
     decode.add_argument("--partition", type=int)
     decode.add_argument("--offset", type=int)
-    _output(decode)
+    output_option(decode)
     decode.set_defaults(handle=_decode)
 
     config = commands.add_parser("config", help="look at the configuration")
@@ -104,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
     check = actions.add_parser("check", help="say whether `run` would start with the configuration")
     check.add_argument("--config", metavar="FILE")
     check.add_argument("--connect", action="store_true", help="ask brokers, database and receivers too; writes nothing")
-    _output(check)
+    output_option(check)
     check.set_defaults(handle=_config_check)
 
     init = actions.add_parser("init", help="write a commented configuration for a live cluster")
@@ -133,7 +133,7 @@ def parser() -> argparse.ArgumentParser:
     add.add_argument("--begins", metavar="MOMENT", help="such as 2026-01-10T20:00:00Z (default: now)")
     show = windows.add_parser("list", help="windows that run or are planned")
     show.add_argument("--all", action="store_true", dest="everything", help="those of the past too")
-    _output(show)
+    output_option(show)
     end = windows.add_parser("end", help="end a window before its time")
     end.add_argument("window_id", metavar="ID", help="as `maintenance list` shows it")
     for action in (add, show, end):
@@ -144,7 +144,7 @@ def parser() -> argparse.ArgumentParser:
     steps = gaps.add_subparsers(dest="action", required=True, metavar="ACTION")
     open_gaps = steps.add_parser("list", help="gaps that nobody has acknowledged")
     open_gaps.add_argument("--all", action="store_true", dest="everything", help="acknowledged ones too")
-    _output(open_gaps)
+    output_option(open_gaps)
     noted = steps.add_parser("acknowledge", help="take note of gaps, so that the monitor says no more of them")
     noted.add_argument("--cluster", metavar="NAME", help="of this cluster only")
     noted.add_argument("--topic", metavar="TOPIC", help="of this topic only")
@@ -158,7 +158,7 @@ def parser() -> argparse.ArgumentParser:
 
     rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
     rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
-    _output(rules)
+    output_option(rules)
     rules.set_defaults(handle=_rules)
 
     dashboards = commands.add_parser("dashboards", help="build or publish dashboards and alert rules")
@@ -180,12 +180,6 @@ def plan_arguments(command: argparse.ArgumentParser, families: Iterable[str]) ->
     command.add_argument("file", nargs="?", default="-", metavar="FILE|-", help="JSON lines, gzip too; - reads stdin")
     command.add_argument(
         "-o", "--output", choices=("json", "table"), default="json", help="for programs (the default), or for people"
-    )
-
-
-def _output(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs"
     )
 
 

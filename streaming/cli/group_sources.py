@@ -68,42 +68,33 @@ class GroupSource(Protocol):
     @property
     def at_ms(self) -> int:
         """The moment that is answered for."""
-        ...
 
     def readiness(self) -> CaughtUp: ...
     def names(self) -> list[GroupName]: ...
 
     def overview(self) -> list[GroupFacts]:
         """Every group, the worst first, with its open incidents and without its generations."""
-        ...
 
     def known(self, key: GroupName, recent: int = RECENT) -> GroupFacts:
         """One group with so many of its last generations. InputError where nothing is known of it."""
-        ...
 
     def generations(self, key: GroupName, since_ms: int | None = None) -> Iterator[Object]:
         """The newest first."""
-        ...
 
     def incidents(self, key: GroupName | None, since_ms: int | None) -> list[Object]:
         """Those that were open at some time since then, or are; objects of the API, the newest first."""
-        ...
 
     def jobs(self, key: GroupName) -> list[Object]:
         """Connectors and tasks of a Connect group as they stand."""
-        ...
 
     def why(self, key: GroupName, since_ms: int) -> Object:
         """Why the group rebalanced since then: the API's `why`."""
-        ...
 
     def at_once(self, since_ms: int) -> Object:
         """Rebalances of many groups at once since then: the API's `at_once`."""
-        ...
 
     def costs(self, question: CostQuestion) -> Object:
         """What rebalances cost, as the API answers."""
-        ...
 
 
 def known_at(

@@ -29,7 +29,6 @@ NO_REGION = (
 class _Signer(Protocol):
     def generate_auth_token(self, region: str) -> tuple[str, int]:
         """The token, and when it expires in ms."""
-        ...
 
 
 def is_amazon(client: Mapping[str, Any]) -> bool:

@@ -102,7 +102,6 @@ class Right:
     name: str
 
     def command(self, bootstrap_servers: str, principal: str) -> str:
-        """What grants it."""
         resource = f"--{self.kind.resource}"
         named = [] if self.kind.resource is AclResource.CLUSTER else [self.name]
         words = ["--operation", self.kind.operation, resource, *named]

@@ -178,7 +178,6 @@ class CostSums:
         )
 
     def published(self) -> dict[str, Any]:
-        """Its keys."""
         told: dict[str, Any] = {"rebalances": self.rebalances}
         for figure, amount, known in zip(FIGURES, self.amounts, self.known_of, strict=True):
             told |= {figure.name: amount, f"{figure.name}_of": known}

@@ -156,54 +156,41 @@ class Store(Protocol):
 
     def positions(self) -> Mapping[PartitionKey, int]:
         """Next offset to read, for each partition ever committed; those that moved last come last."""
-        ...
 
     def at(self, keys: Collection[PartitionKey]) -> Mapping[PartitionKey, Position]:
         """What is stored of these partitions, where something is."""
-        ...
 
     def load(self, keys: Collection[GroupKey]) -> Mapping[GroupKey, StoredState]:
         """States of these groups, where stored, each with the first two rows of waiting records."""
-        ...
 
     def load_waiting(self, key: GroupKey, position: int) -> Mapping[int, bytes]:
         """The next rows of waiting records of a group, from this position on: a bounded number, at least one if there
         is one."""
-        ...
 
     def at_home(self, cluster: str, home: str) -> Sequence[GroupKey]:
         """Groups whose records lie in this partition (`topic-number`), and those of which nobody knows where."""
-        ...
 
     def with_topics(self, cluster: str) -> Mapping[str, str | None]:
         """Groups of a cluster that have topics of their own, each with its home, where that is known."""
-        ...
 
     def topic_samples(self, cluster_id: str) -> Mapping[str, str]:
         """What batches committed of a cluster's topics (`cluster.stored`), by topic."""
-        ...
 
     def waiting(self, cluster: str) -> Sequence[GroupKey]:
         """Groups of a cluster that have waiting records."""
-        ...
 
     def present_groups(self, cluster: str) -> Sequence[str]:
         """Groups of a cluster that were not deleted."""
-        ...
 
     def troubled_groups(self, cluster: str) -> Sequence[tuple[str, str]]:
         """Each open incident of a cluster: its group and its id."""
-        ...
 
     def due(self, cluster: str, now_ms: int) -> Sequence[GroupKey]:
         """Groups of a cluster whose timer is due at `now_ms`."""
-        ...
 
     def earliest_due_ms(self, cluster: str) -> int | None:
         """When the next timer of the cluster is due."""
-        ...
 
     def commit(self, commit: Commit) -> Sequence[RefusedRow]:
         """Check epoch, positions and revisions, write everything, advance the positions; what could not be written.
         Raises OutOfStep, AlreadyThere, Overtaken or Deposed."""
-        ...

@@ -93,7 +93,6 @@ class Fold(Protocol):
         witnesses: Witnesses | None = None,
     ) -> FoldOutcome:
         """Fold these rows, then the tick."""
-        ...
 
 
 def replay(

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 from rebalance_monitor.streaming.core.clocks.others import OtherClocks
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
+from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, stored
 from rebalance_monitor.streaming.core.lifecycles import failed, fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
@@ -72,7 +73,6 @@ class FoldGroup(Protocol):
         before_record: Callable[[Row], None] = ...,
     ) -> FoldOutcome:
         """FoldGroup these rows, then the tick."""
-        ...
 
 
 def fold_isolated(
@@ -187,7 +187,7 @@ class _Guarded:
         except FoldTooLong as why:
             self.isolate(rows, error_of(why, self.at))
         except Exception as why:
-            error = error_of(why, self.at if self.at is not None or not rows else _source(rows[0]))
+            error = error_of(why, self.at if self.at is not None or not rows else source_of(rows[0]))
             if len(self.errors) >= self.limits.errors:
                 self.isolate(rows, error)
             elif self._state_fails():
@@ -196,7 +196,7 @@ class _Guarded:
                 rows = configs_first(rows)
                 self.piece(rows[: len(rows) // 2])
                 self.piece(rows[len(rows) // 2 :])
-            elif rows and error.record != _source(rows[0]):
+            elif rows and error.record != source_of(rows[0]):
                 # It fails at a record that waited for this one, which is folded by itself then.
                 self.isolate((), error)
                 self.piece(rows)
@@ -259,10 +259,6 @@ class _Guarded:
         self.kept += outcome.kept
 
 
-def _source(row: Row) -> Source:
-    return Source(row.topic, row.partition, row.offset)
-
-
 @dataclass(slots=True)
 class _Watch:
     """Called between two records: notes where the fold is, and ends one that takes too long."""
@@ -273,4 +269,4 @@ class _Watch:
     def __call__(self, row: Row) -> None:
         if self.guarded.clock_s() > self.until_s:
             raise FoldTooLong
-        self.guarded.at = _source(row)
+        self.guarded.at = source_of(row)

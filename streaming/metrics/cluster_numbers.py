@@ -187,13 +187,11 @@ class ClusterNumbers:
         self._lagging = known
 
     def trouble(self, problem: str | None) -> None:
-        """Why the query is not running now; None when it runs again."""
         with self._lock:
             self._trouble = problem
             self.set_health(self._not_ready)
 
     def stands_by(self, holder: str | None) -> None:
-        """Another job, whose name this is, judges the cluster while this one waits; None: this one does."""
         with self._lock:
             if holder is None and self.holder is None:
                 return  # what troubles the cluster still does

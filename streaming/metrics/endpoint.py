@@ -27,12 +27,10 @@ class Scraped(Protocol):
 
     def scrape(self) -> bytes:
         """The text that Prometheus reads."""
-        ...
 
     def readiness(self, cluster: str | None = None) -> tuple[bool, dict[str, object]]:
         """Whether everything is published and caught up, and what is missing; of one cluster, or of all. KeyError for
         one that is not watched."""
-        ...
 
 
 class Server(ThreadingHTTPServer):

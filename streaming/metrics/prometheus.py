@@ -81,7 +81,6 @@ class Exporter:
         self._endpoint.stop()
 
     def watch(self, cluster: str) -> None:
-        """The job watches this cluster from now on."""
         with self._lock:
             self.of(cluster).begin(self._version, self._page)
 
@@ -112,15 +111,12 @@ class Exporter:
         self.of(report.cluster).batch(report)
 
     def reader(self, cluster: str, status: Status) -> None:
-        """What the reader sees of the cluster."""
         self.of(cluster).reader(status)
 
     def trouble(self, cluster: str, problem: str | None) -> None:
-        """Why the query is not running now; None when it runs again."""
         self.of(cluster).trouble(problem)
 
     def stands_by(self, cluster: str, holder: str | None) -> None:
-        """Another job, whose name this is, judges the cluster while this one waits; None: this one does."""
         self.of(cluster).stands_by(holder)
 
     def part(self, name: str, problem: str | None) -> None:
@@ -129,7 +125,6 @@ class Exporter:
             show_part(self._families, self._whole, self._parts, name, problem)
 
     def gaps(self, known: Sequence[TopicGaps]) -> None:
-        """All gaps there are, by topic."""
         with self._lock:
             for cluster, numbers in self._of.items():
                 numbers.gaps(gap for gap in known if gap.cluster == cluster)
@@ -145,7 +140,6 @@ class Exporter:
             self._families.gauge(metrics.OUTBOX_PENDING, self._whole).set(count)
 
     def history(self, health: Health) -> None:
-        """How the database is now."""
         with self._lock:
             gauge, whole = self._families.gauge, self._whole
             sizes: dict[Labels, float] = {(whole, table): size for table, size in health.table_bytes.items()}
@@ -183,7 +177,6 @@ class Exporter:
             )
 
     def scrape(self) -> bytes:
-        """The text that Prometheus reads."""
         with self._lock:
             for numbers in self._of.values():
                 numbers.sweep()

@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.outbox import Notification, firing
 from .alerts import AlertObject, AlertStyle, alert, notification
-from .delivery import Delivery, DeliveryCounts, now_ms
+from .delivery import now_ms
 from .http_sender import HttpSender
 
 RESENT_AT_ONCE = 50
@@ -67,7 +67,6 @@ class Alertmanager:
         self._looked_ms = began_ms
 
     def close(self) -> None:
-        """Closes the connection."""
         self._sender.close()
 
     def _send_again(self, incidents: Sequence[Incident], key: str) -> None:
@@ -76,19 +75,3 @@ class Alertmanager:
 
     def _post(self, alerts: list[AlertObject], key: str) -> None:
         self._sender.post(f"{self._url}/api/v2/alerts", alerts, {"Idempotency-Key": key}, tell_answer=True)
-
-
-class Pusher(Delivery):
-    """Delivery to Alertmanagers alone."""
-
-    def __init__(
-        self,
-        dsn: str,
-        urls: Sequence[str],
-        style: AlertStyle,
-        *,
-        resend_ms: int = 300_000,
-        told: DeliveryCounts | None = None,
-        clock_ms: Callable[[], int] = now_ms,
-    ) -> None:
-        super().__init__(dsn, [Alertmanager(url, style, resend_ms=resend_ms, clock_ms=clock_ms) for url in urls], told)

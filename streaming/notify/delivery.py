@@ -69,11 +69,9 @@ class DeliveryCounts(Protocol):
 
     def notified(self, outcome: str) -> None:
         """An attempt ended: `sent`, `failed` or `refused`."""
-        ...
 
     def outbox_pending(self, count: int) -> None:
         """So many notifications wait for some receiver."""
-        ...
 
 
 class Receiver(Protocol):
@@ -83,13 +81,11 @@ class Receiver(Protocol):
     def name(self) -> str: ...
     def send(self, waiting: Notification) -> None:
         """One attempt. NotAccepted or Refused."""
-        ...
 
     def again(
         self, connection: Connection, push: Callable[[Callable[[], None], str], str | None], clusters: Sequence[str]
     ) -> None:
         """Whatever this receiver must hear again of these clusters; `push` repeats an attempt until it is accepted."""
-        ...
 
     def close(self) -> None: ...
 

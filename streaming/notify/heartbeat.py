@@ -20,11 +20,9 @@ class Monitor(Protocol):
 
     def well(self, within_s: float) -> bool:
         """Whether everything is caught up and something was committed in this time."""
-        ...
 
     def beat(self, outcome: str) -> None:
         """`sent`, `failed` or `withheld`."""
-        ...
 
 
 class Leads(Protocol):
@@ -32,11 +30,9 @@ class Leads(Protocol):
 
     def leads(self) -> bool:
         """Whether this job is the writer now; False where that is not known."""
-        ...
 
     def close(self) -> None:
         """Releases what the question needs."""
-        ...
 
 
 class Heartbeat:
@@ -77,7 +73,6 @@ class Heartbeat:
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends."""
         if self._thread is not None:
             self._thread.stop()
 

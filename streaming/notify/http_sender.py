@@ -91,7 +91,6 @@ class HttpSender:
             raise NotAccepted(str(answer), answer.wait_s)
 
     def close(self) -> None:
-        """Closes the connection."""
         self._client.close()
 
 

@@ -52,5 +52,4 @@ class Webhook:
         """A program was told once and remembers."""
 
     def close(self) -> None:
-        """Closes the connection."""
         self._sender.close()

@@ -36,11 +36,9 @@ class OffsetsApart:
         self._ended = False
 
     def committed(self, group: str) -> Mapping[NamedPartition, int]:
-        """As `KafkaProgress.committed`."""
         return self._asked("committed", group)  # type: ignore[no-any-return]
 
     def ends(self, partitions: Collection[NamedPartition]) -> EndsAnswer:
-        """As `KafkaProgress.ends`."""
         return self._asked("ends", list(partitions))  # type: ignore[no-any-return]
 
     def close(self) -> None:

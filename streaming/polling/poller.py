@@ -29,7 +29,6 @@ class Polled(Answerable, Protocol):
 
     def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
         """So many requests were made; `answered_ms`: when the answer came, None if none did."""
-        ...
 
 
 class Poller(ABC, Generic[A]):

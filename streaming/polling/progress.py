@@ -42,11 +42,9 @@ class AskedOffsets(Protocol):
 
     def committed(self, group: str) -> Mapping[NamedPartition, int]:
         """What a group has committed. Raises GroupRefused."""
-        ...
 
     def ends(self, partitions: Collection[NamedPartition]) -> EndsAnswer:
         """Where these partitions end."""
-        ...
 
 
 class TurnsPolled(Polled, Protocol):
@@ -54,7 +52,6 @@ class TurnsPolled(Polled, Protocol):
 
     def progress_turn(self, seconds: float) -> None:
         """A turn through all groups is over; so long after the one before, or after its own beginning."""
-        ...
 
 
 class ProgressPoller(Poller[ProgressSample]):
@@ -80,7 +77,6 @@ class ProgressPoller(Poller[ProgressSample]):
         super().__init__(PART, observer, MOST_KEPT, clock_s)
 
     def watch(self, groups: Collection[str], changelogs: Changelogs | None = None) -> None:
-        """The groups that are to be asked for, and the partitions of changelogs that some of them have."""
         self._watched, self._changelogs = frozenset(groups), changelogs or {}
 
     def step(self) -> float:

@@ -31,15 +31,12 @@ class States(Protocol):
 
     def consumers(self) -> StateAnswer:
         """All consumer groups."""
-        ...
 
     def group(self, name: str) -> StateAnswer:
         """One group of any kind."""
-        ...
 
     def refused(self) -> bool:
         """Whether groups may be left out because the monitor may not see them."""
-        ...
 
 
 class Watched(Polled, Protocol):
@@ -47,7 +44,6 @@ class Watched(Polled, Protocol):
 
     def groups_unseen(self, *, unseen: bool) -> None:
         """Whether brokers leave out groups that the monitor may not describe."""
-        ...
 
 
 class StatePoller(Poller[StatePoll]):
@@ -69,7 +65,6 @@ class StatePoller(Poller[StatePoll]):
         super().__init__(PART, observer, MOST_KEPT, clock_s)
 
     def name(self, groups: Collection[str]) -> None:
-        """The groups that must be asked for by name."""
         self._named = frozenset(groups)
 
     def step(self) -> float:

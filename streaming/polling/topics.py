@@ -36,7 +36,6 @@ class TopicPoller(Poller[TopicSample]):
         super().__init__(PART, observer, MOST_KEPT, clock_s)
 
     def want(self, from_ms: int) -> None:
-        """A sample is wanted that is asked at this time or later."""
         with self._lock:
             if self._wanted_ms is None or from_ms < self._wanted_ms:
                 self._wanted_ms = from_ms

@@ -95,7 +95,6 @@ class Tasks(Protocol):
 
     def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge, /) -> Sequence[FoldedBundle | Exception]:
         """What came of each bundle; all of them are over."""
-        ...
 
 
 class BatchFunction:

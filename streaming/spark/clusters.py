@@ -69,7 +69,6 @@ class ClusterThread:
         self._thread = threading.Thread(target=self._run, name=f"cluster {section.name}", daemon=True)
 
     def start(self) -> None:
-        """Returns at once."""
         self._thread.start()
 
     def runs(self) -> bool:

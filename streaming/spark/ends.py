@@ -55,7 +55,6 @@ class ClusterView(Protocol):
 
     def ends(self, places: tuple[NamedPartition, ...], committed: bool) -> Mapping[NamedPartition, int | None]:
         """End offsets (`committed`: last stable offsets); None where the partition gave no answer."""
-        ...
 
     def beginnings(self, places: tuple[NamedPartition, ...]) -> Mapping[NamedPartition, int | None]: ...
 

@@ -51,7 +51,6 @@ class FoldMany(Protocol):
         /,
     ) -> Mapping[str, Folded]:
         """The outcomes by group."""
-        ...
 
 
 class FoldHere:
@@ -104,7 +103,6 @@ class _Decoding:
 def _isolated(
     settings: ClusterSettings, task: Task, tick: Tick | None, knowledge: Knowledge, fold: FoldGroup
 ) -> Folded:
-    """The fold of one group."""
     decoding = _Decoding()
     rows = decoding.pieces(task.rows)
     outcome = fold_isolated(settings, task.group, task.state, rows, tick, knowledge=knowledge, fold=fold)

@@ -42,11 +42,9 @@ class TopicSamples(Protocol):
 
     def since(self, answered_ms: int | None) -> Sequence[TopicSample]:
         """The samples after the one that was answered then, oldest first."""
-        ...
 
     def want(self, from_ms: int) -> None:
         """A sample is wanted that is asked at this time or later."""
-        ...
 
 
 class StatePolls(Protocol):
@@ -54,11 +52,9 @@ class StatePolls(Protocol):
 
     def since(self, answered_ms: int | None) -> Sequence[StatePoll]:
         """The polls after the one that was answered then, oldest first."""
-        ...
 
     def name(self, groups: Collection[str]) -> None:
         """The groups that must be asked for by name."""
-        ...
 
 
 class GroupSnapshots(Protocol):
@@ -66,15 +62,12 @@ class GroupSnapshots(Protocol):
 
     def since(self, answered_ms: int | None) -> Sequence[SnapshotPoll]:
         """The answers after the one of that time, oldest first."""
-        ...
 
     def due_ms(self) -> int:
         """When the next answer may be there."""
-        ...
 
     def expect(self, groups: Collection[str]) -> None:
         """These groups were polled by a job before this one: where they are missing they are asked for by name."""
-        ...
 
 
 class ProgressSamples(Protocol):
@@ -82,11 +75,9 @@ class ProgressSamples(Protocol):
 
     def since(self, answered_ms: int | None) -> Sequence[ProgressSample]:
         """The samples after the one that was answered then, oldest first."""
-        ...
 
     def watch(self, groups: Collection[str], changelogs: Mapping[str, Collection[tuple[str, int]]]) -> None:
         """The groups that are to be asked for, and the partitions of changelogs that some of them have."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,6 @@ class ReasonsKeeper:
         self._database = Database(dsn)
 
     def close(self) -> None:
-        """Closes the connection."""
         self._database.close()
 
     def positions(self, cluster: str) -> dict[str, int]:

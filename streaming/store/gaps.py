@@ -67,7 +67,6 @@ class Shows(Protocol):
 
     def gaps(self, known: Sequence[TopicGaps]) -> None:
         """All gaps there are, by topic."""
-        ...
 
 
 def known(connection: Connection, shown_for_s: float) -> list[TopicGaps]:
@@ -102,11 +101,9 @@ class GapWatch:
         self._thread = Supervised("gaps", self._look, answerable, at_end=self._database.close)
 
     def start(self) -> None:
-        """Returns at once."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends."""
         self._thread.stop()
 
     def _look(self) -> float:

@@ -49,11 +49,9 @@ class ShowsHistory(Protocol):
 
     def history(self, health: Health) -> None:
         """How the database is now."""
-        ...
 
     def history_cut(self) -> None:
         """A cut came to its end."""
-        ...
 
 
 class HistoryKeeper:

@@ -96,25 +96,21 @@ class Lease:
         self._database.close()
 
     def want(self, cluster: str) -> None:
-        """This job is to judge this cluster, too."""
         with self._lock:
             self._wanted.add(cluster)
             self._lost.discard(cluster)
 
     def epoch(self, cluster: str) -> int | None:
-        """The writer's epoch; None while another job holds the lease. Deposed once another job has taken it."""
         with self._lock:
             if cluster in self._lost:
                 raise Deposed
             return self._epochs.get(cluster)
 
     def holders(self, cluster: str) -> str | None:
-        """Who holds what this job waits for; None before the first look."""
         with self._lock:
             return self._others.get(cluster) or next(iter(self._others.values()), None)
 
     def give_up(self, *clusters: str) -> None:
-        """Whoever waits for these clusters may take them at once; without a name: for all. The job writes no more."""
         with self._lock:
             some = clusters or tuple(self._wanted)
             epochs = [self._epochs.pop(one) for one in some if one in self._epochs]

@@ -93,7 +93,6 @@ class PostgresStore(StoredPast):
             return migrate(connection, known())
 
     def close(self) -> None:
-        """Closes the connection."""
         self.database.close()
 
     def claim(self) -> int:
@@ -108,7 +107,6 @@ class PostgresStore(StoredPast):
             return identify(connection, epoch, cluster_id, begin_anew=begin_anew)
 
     def positions(self) -> dict[PartitionKey, int]:
-        """Next offset to read, for each partition ever committed; those that moved last come last."""
         with self.database.session() as connection:
             rows = connection.execute(
                 "select cluster_id, topic_id, topic, partition, next_offset from rebalance_monitor.positions"
@@ -117,7 +115,6 @@ class PostgresStore(StoredPast):
         return {PartitionKey(*row[:4]): row[4] for row in rows}
 
     def at(self, keys: Collection[PartitionKey]) -> dict[PartitionKey, Position]:
-        """What is stored of these partitions, where something is."""
         if not keys:
             return {}
         with self.database.session() as connection:
@@ -125,7 +122,6 @@ class PostgresStore(StoredPast):
         return {key: stored[place] for key in keys if (place := place_of(key)) in stored}
 
     def load(self, keys: Collection[GroupKey]) -> dict[GroupKey, StoredState]:
-        """States of these groups, where stored, each with the first two rows of waiting records."""
         if not keys:
             return {}
         by_name = {(key.cluster, name(key.group)): key for key in keys}
@@ -151,13 +147,10 @@ class PostgresStore(StoredPast):
         }
 
     def load_waiting(self, key: GroupKey, position: int) -> dict[int, bytes]:
-        """The next rows of waiting records of a group, from this position on: a bounded number, at least one if there
-        is one."""
         with self.database.session() as connection:
             return next_waiting(connection, (key.cluster, name(key.group)), position)
 
     def at_home(self, cluster: str, home: str) -> list[GroupKey]:
-        """Groups whose records lie in this partition (`topic-number`), and those of which nobody knows where."""
         with self.database.session() as connection:
             rows = connection.execute(
                 'select "group", original from rebalance_monitor.states'
@@ -167,7 +160,6 @@ class PostgresStore(StoredPast):
         return [GroupKey(cluster, restored(group, kept)) for group, kept in rows]
 
     def with_topics(self, cluster: str) -> dict[str, str | None]:
-        """Groups of a cluster that have topics of their own, each with its home, where that is known."""
         with self.database.session() as connection:
             rows = connection.execute(
                 'select "group", original, home from rebalance_monitor.states where cluster = %s and has_topics'
@@ -177,12 +169,10 @@ class PostgresStore(StoredPast):
         return {restored(group, kept): home for group, kept, home in rows}
 
     def topic_samples(self, cluster_id: str) -> dict[str, str]:
-        """What batches committed of a cluster's topics (`cluster.stored`), by topic."""
         with self.database.session() as connection:
             return topic_samples(connection, cluster_id)
 
     def waiting(self, cluster: str) -> list[GroupKey]:
-        """Groups of a cluster that have waiting records."""
         with self.database.session() as connection:
             rows = connection.execute(
                 'select "group", original from rebalance_monitor.states where cluster = %s and waits > 0 order by 1',

@@ -39,7 +39,6 @@ class Table:
 
     @classmethod
     def of(cls, table: PublishedTable, on_conflict: str = "nothing", moved_at: str = "") -> "Table":
-        """How a published table is written."""
         columns = tuple((column.name, column.plain_type) for column in table.written)
         return cls(table.name, columns, table.key, on_conflict, moved_at)
 

@@ -129,5 +129,4 @@ class Writer:
         return True
 
     def close(self) -> None:
-        """Closes the connection."""
         self._database.close()

@@ -34,3 +34,8 @@ def by_number(name: str) -> tuple[str, int, str]:
     if stem and number.isdecimal() and len(number) < 10:
         return stem, int(number), name
     return name.removesuffix(CONNECTOR), -1, name
+
+
+def jobs_text(count: int) -> str:
+    """`1 connector or task`, `2 connectors and tasks`."""
+    return "1 connector or task" if count == 1 else f"{count} connectors and tasks"

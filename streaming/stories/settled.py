@@ -46,7 +46,6 @@ class StillDue:
 
     @property
     def sentence(self) -> str:
-        """With the moment."""
         return self.text if self.until_ms is None else f"{self.text}, until {utc(self.until_ms)}"
 
 

@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from .durations import duration
-from .holdings import held
+from .holdings import held, jobs_text
 from .known import GroupFacts, Published, names_of, transfers
 from .short_names import short_tail
 from .story import words
@@ -84,16 +84,16 @@ def _of_wait(known: GroupFacts) -> SixLines:
     wait = latest.get("wait") if latest is not None else None
     until_ms = group["delay_until_ms"]
     if until_ms is None:
-        what = f"waiting: nobody is in the group, and {_jobs(group['unassigned'])} have no worker"
+        what = f"waiting: nobody is in the group, and {jobs_text(group['unassigned'])} have no worker"
         ends = "when a worker joins"
-        return SixLines(what, _last(known), _jobs(group["unassigned"]), _cause_of(latest), ends, _NOBODY_THERE)
+        return SixLines(what, _last(known), jobs_text(group["unassigned"]), _cause_of(latest), ends, _NOBODY_THERE)
     subjects = [] if wait is None else [one["id"] for one in wait["subjects"]]
     because = "" if wait is None else listed(wait["because"], MOST_NAMES)
     back = "" if wait is None or not wait["only_delay"] else "; it is back, and nothing but the delay keeps them idle"
     return SixLines(
-        what=f"waiting: {_jobs(len(subjects) or group['unassigned'])} stand still for the scheduled delay",
+        what=f"waiting: {jobs_text(len(subjects) or group['unassigned'])} stand still for the scheduled delay",
         since=_last(known) if wait is None else _since(known, wait["since_ms"]),
-        harmed=listed(subjects, MOST_NAMES) or _jobs(group["unassigned"]),
+        harmed=listed(subjects, MOST_NAMES) or jobs_text(group["unassigned"]),
         caused=(f"{because} went away{back}" if because else _cause_of(latest)),
         ends=f"{_until(known, until_ms)}, when the delay is over",
         do=_WAIT_IS_OVER_BY_ITSELF,
@@ -296,10 +296,5 @@ def _until(known: GroupFacts, at_ms: int) -> str:
     return f"at {utc(at_ms)}{left}"
 
 
-def _jobs(count: int) -> str:
-    return "1 connector or task" if count == 1 else f"{count} connectors and tasks"
-
-
 def _whole(text: str) -> str:
-    """The text in one line."""
     return " ".join(text.split())

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from .durations import duration
-from .holdings import held, share_names
+from .holdings import held, jobs_text, share_names
 from .known import Published, names_of, transfers
 
 MOST_NAMES = 8
@@ -64,7 +64,7 @@ def _incremental(generation: Published) -> Iterator[str]:
         if moves[kind]:
             yield tell(moves[kind], generation)
     if generation["stayed"]:
-        yield f"{_some(generation['stayed'])} stayed where they were and went on: only changes are sent."
+        yield f"{jobs_text(generation['stayed'])} stayed where they were and went on: only changes are sent."
     free = generation["unassigned"]
     after = f"; nobody has {listed(free, MOST_NAMES)}" if free else ""
     yield f"Connectors and tasks per worker after it: {_spread(generation)}{after}."
@@ -208,7 +208,3 @@ def _spread(generation: Published) -> str:
 
 def _few(names: list[str]) -> str:
     return listed(names, MOST_NAMES)
-
-
-def _some(count: int) -> str:
-    return "1 connector or task" if count == 1 else f"{count} connectors and tasks"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.streams.words import summary
 from .durations import duration
-from .holdings import held
+from .holdings import held, jobs_text
 from .lag_text import held_up_text
 
 Object = dict[str, Any]
@@ -204,14 +204,10 @@ def _wait(wait: Object | None) -> tuple[str, int | None]:
 
 def _downtime(sums: Object) -> str:
     if sums["kind"] == "not_known":
-        return f"how long {_some(sums['count'])} stood still is not known: what was written came late"
+        return f"how long {jobs_text(sums['count'])} stood still is not known: what was written came late"
     total, longest = duration(sums["total_ms"]), duration(sums["longest_ms"])
-    what = f"{_some(sums['count'])} stood still ({words(sums['kind'])})"
+    what = f"{jobs_text(sums['count'])} stood still ({words(sums['kind'])})"
     return f"{what}, {total} in sum, {longest} the longest"
-
-
-def _some(count: int) -> str:
-    return "1 connector or task" if count == 1 else f"{count} connectors and tasks"
 
 
 def _burst(burst: Object | None) -> str:

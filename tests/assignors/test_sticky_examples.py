@@ -3,7 +3,7 @@
 import pytest
 
 from rebalance_monitor.assignors.consumer import sticky, sticky_cooperative
-from rebalance_monitor.assignors.consumer.model import Claim, ConsumerMember, TopicPartition, TopicRacks
+from rebalance_monitor.assignors.consumer.model import Claim, ConsumerMember, ConsumerResult, TopicPartition, TopicRacks
 from rebalance_monitor.assignors.consumer.sticky_claims import settle
 from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, NEWEST, NoSuchEra, StickyEra, sticky_era_of
 from rebalance_monitor.assignors.consumer.sticky_group import NO_STATE, CannotAssign, group_of
@@ -31,8 +31,8 @@ def member(
     )  # fmt: skip
 
 
-def shown(shares: dict[str, tuple[TopicPartition, ...]]) -> dict[str, str]:
-    return {name: " ".join(f"{topic}-{number}" for topic, number in share) for name, share in shares.items()}
+def shown(answer: ConsumerResult) -> dict[str, str]:
+    return {name: " ".join(f"{topic}-{number}" for topic, number in share) for name, share in answer.shares.items()}
 
 
 def test_a_partition_claimed_in_two_generations_stays_with_the_newer_one() -> None:
@@ -41,7 +41,7 @@ def test_a_partition_claimed_in_two_generations_stays_with_the_newer_one() -> No
         member("m2", "a", "a-2 a-3", 6, generation=7),
         member("m3", "a", generation=7),
     ]
-    assert shown(sticky.assign(members, plain(a=5))) == {"m1": "a-0 a-1", "m2": "a-3 a-4", "m3": "a-2"}
+    assert shown(sticky.recompute(members, plain(a=5))) == {"m1": "a-0 a-1", "m2": "a-3 a-4", "m3": "a-2"}
 
 
 def test_sticky_compares_with_the_generation_in_the_rivals_subscription() -> None:
@@ -71,9 +71,13 @@ def test_a_partition_claimed_twice_in_one_generation_is_freed() -> None:
         member("m2", "a", "a-2 a-3", 5, generation=5),
         member("m3", "a"),
     ]
-    assert shown(sticky.assign(members, plain(a=5))) == {"m1": "a-0 a-1", "m2": "a-3 a-4", "m3": "a-2"}
+    assert shown(sticky.recompute(members, plain(a=5))) == {"m1": "a-0 a-1", "m2": "a-3 a-4", "m3": "a-2"}
     # It changes hands in any case, so a cooperative leader holds it back.
-    assert shown(sticky_cooperative.assign(members, plain(a=5))) == {"m1": "a-0 a-1", "m2": "a-3 a-4", "m3": ""}
+    assert shown(sticky_cooperative.recompute(members, plain(a=5))) == {
+        "m1": "a-0 a-1",
+        "m2": "a-3 a-4",
+        "m3": "",
+    }
 
 
 @pytest.mark.parametrize(("release", "of_m2"), [("2.8.0", ""), ("3.4.0", ""), ("3.4.1", "a-2"), ("4.3.1", "a-2")])
@@ -87,13 +91,17 @@ def test_only_since_3_4_1_a_claim_of_an_older_generation_counts_if_nobody_else_h
 
 def test_general_moves_to_the_member_that_has_fewest() -> None:
     members = [member("m1", "a b", "a-0 a-1 b-0 b-1", 7), member("m2", "b", "b-2 b-3", 7), member("m3", "b", "", 7)]
-    assert shown(sticky.assign(members, plain(a=2, b=4))) == {"m1": "a-0 a-1", "m2": "b-2 b-3", "m3": "b-0 b-1"}
+    assert shown(sticky.recompute(members, plain(a=2, b=4))) == {
+        "m1": "a-0 a-1",
+        "m2": "b-2 b-3",
+        "m3": "b-0 b-1",
+    }
 
 
 def test_general_gives_partitions_of_a_topic_that_is_no_longer_subscribed_to_others() -> None:
     members = [member("m30", "t0 t1"), member("m27", "t0", "t0-3"), member("m26", "t1", "t0-0")]
-    shares = sticky_cooperative.assign(members, plain(t0=4, t1=1, t2=1))
-    assert shown(shares) == {"m30": "t0-2", "m27": "t0-3 t0-1", "m26": "t1-0"}
+    answer = sticky_cooperative.recompute(members, plain(t0=4, t1=1, t2=1))
+    assert shown(answer) == {"m30": "t0-2", "m27": "t0-3 t0-1", "m26": "t1-0"}
 
 
 def test_cooperative_holds_back_what_changes_hands() -> None:
@@ -103,7 +111,7 @@ def test_cooperative_holds_back_what_changes_hands() -> None:
         member("m58", "t0 t1 t2", "t0-1 t0-2 t1-1 t2-0", generation=3),
         member("m14", "t0 t1 t2", "t1-3 t1-4 t2-1 t2-2", generation=3),
     ]
-    assert shown(sticky_cooperative.assign(members, plain(t0=3, t1=5, t2=5))) == {
+    assert shown(sticky_cooperative.recompute(members, plain(t0=3, t1=5, t2=5))) == {
         "m14": "t2-1 t2-2 t1-3",
         "m23": "t0-0 t1-2 t2-3",
         "m55": "t1-0 t2-4",
@@ -113,9 +121,9 @@ def test_cooperative_holds_back_what_changes_hands() -> None:
 
 def test_cooperative_moves_a_partition_in_two_generations() -> None:
     first = [member("m1", "t", "t-0 t-1 t-2", generation=1), member("m2", "t")]
-    assert shown(sticky_cooperative.assign(first, plain(t=3))) == {"m1": "t-0 t-1", "m2": ""}
+    assert shown(sticky_cooperative.recompute(first, plain(t=3))) == {"m1": "t-0 t-1", "m2": ""}
     second = [member("m1", "t", "t-0 t-1", generation=2), member("m2", "t", "", generation=2)]
-    assert shown(sticky_cooperative.assign(second, plain(t=3))) == {"m1": "t-0 t-1", "m2": "t-2"}
+    assert shown(sticky_cooperative.recompute(second, plain(t=3))) == {"m1": "t-0 t-1", "m2": "t-2"}
 
 
 def test_a_member_gives_up_what_is_outside_its_rack() -> None:
@@ -125,16 +133,16 @@ def test_a_member_gives_up_what_is_outside_its_rack() -> None:
         member("m15", "t0", "t0-3", rack="c", generation=2),
         member("m60", "t0", "t0-1", rack="b", generation=2),
     ]
-    assert shown(sticky_cooperative.assign(members, topics)) == {"m13": "", "m15": "t0-4", "m60": "t0-0 t0-2"}
-    assert shown(sticky.assign(members, topics, era=sticky_era_of("3.4.1"))) == {
+    assert shown(sticky_cooperative.recompute(members, topics)) == {"m13": "", "m15": "t0-4", "m60": "t0-0 t0-2"}
+    assert shown(sticky.recompute(members, topics, era=sticky_era_of("3.4.1"))) == {
         "m13": "t0-0", "m15": "t0-3 t0-2", "m60": "t0-1 t0-4",
     }  # fmt: skip
 
 
 def test_partitions_of_a_deleted_topic_are_forgotten() -> None:
     members = [member("m1", "a gone", "gone-0 gone-1 a-0", 3), member("m2", "a gone", "a-1", 3)]
-    assert shown(sticky.assign(members, plain(a=2))) == {"m1": "a-0", "m2": "a-1"}
-    assert shown(sticky.assign(members, {"a": (NO_RACK,) * 2, "gone": ()})) == {"m1": "a-0", "m2": "a-1"}
+    assert shown(sticky.recompute(members, plain(a=2))) == {"m1": "a-0", "m2": "a-1"}
+    assert shown(sticky.recompute(members, {"a": (NO_RACK,) * 2, "gone": ()})) == {"m1": "a-0", "m2": "a-1"}
 
 
 class TestATopicThatShrank:
@@ -142,24 +150,24 @@ class TestATopicThatShrank:
 
     def test_leaves_partitions_in_two_hands(self) -> None:
         members = [member("m1", "a b", "a-7", 3), member("m2", "a b", "b-0", 3)]
-        shares = sticky.assign(members, plain(a=2, b=2))
-        assert shown(shares) == {"m1": "a-7 a-0 b-0", "m2": "b-0 a-1 b-1"}
+        answer = sticky.recompute(members, plain(a=2, b=2))
+        assert shown(answer) == {"m1": "a-7 a-0 b-0", "m2": "b-0 a-1 b-1"}
 
     def test_may_end_the_leaders_round(self) -> None:
         members = [member("m1", "a", "a-5 a-6", 3), member("m2", "a", "a-7 a-8", 3)]
         with pytest.raises(CannotAssign, match=NO_STATE):
-            sticky.assign(members, plain(a=2))
+            sticky.recompute(members, plain(a=2))
 
     def test_was_no_matter_up_to_2_8_for_unequal_subscriptions(self) -> None:
         members = [member("m1", "a", "a-7 a-0", 3), member("m2", "a b", "b-0", 3)]
-        shares = sticky.assign(members, plain(a=2, b=1), era=sticky_era_of("2.4.1"))
-        assert shown(shares) == {"m1": "a-0 a-1", "m2": "b-0"}
+        answer = sticky.recompute(members, plain(a=2, b=1), era=sticky_era_of("2.4.1"))
+        assert shown(answer) == {"m1": "a-0 a-1", "m2": "b-0"}
 
 
 def test_leaders_up_to_2_8_serve_members_in_queues() -> None:
     members = [member("m1", "a", "a-0 a-1 a-2 a-3", 4), member("m2", "a", "", 4), member("m3", "a", "", 4)]
-    shares = sticky.assign(members, plain(a=5), era=sticky_era_of("2.7.2"))
-    assert shown(shares) == {"m1": "a-0 a-1", "m2": "a-2 a-4", "m3": "a-3"}
+    answer = sticky.recompute(members, plain(a=5), era=sticky_era_of("2.7.2"))
+    assert shown(answer) == {"m1": "a-0 a-1", "m2": "a-2 a-4", "m3": "a-3"}
 
 
 def test_leaders_up_to_2_8_take_from_the_full_where_nothing_is_left() -> None:
@@ -167,13 +175,13 @@ def test_leaders_up_to_2_8_take_from_the_full_where_nothing_is_left() -> None:
         member("m1", "a", "a-0 a-1", 4), member("m2", "a", "a-2 a-3", 4), member("m3", "a", "a-4 a-5", 4),
         member("m4", "a", "", 4),
     ]  # fmt: skip
-    shares = sticky.assign(members, plain(a=6), era=sticky_era_of("2.7.2"))
-    assert shown(shares) == {"m1": "a-1", "m2": "a-2 a-3", "m3": "a-4 a-5", "m4": "a-0"}
+    answer = sticky.recompute(members, plain(a=6), era=sticky_era_of("2.7.2"))
+    assert shown(answer) == {"m1": "a-1", "m2": "a-2 a-3", "m3": "a-4 a-5", "m4": "a-0"}
 
 
 def test_leaders_2_5_to_2_8_forget_what_they_read_before_subscriptions_turned_out_to_differ() -> None:
     members = [member("m1", "a", "a-1", 3), member("m2", "a", "a-0", 3), member("m3", "b")]
-    shares = {era.name: shown(sticky.assign(members, plain(a=2, b=1), era=era)) for era in ERAS}
+    shares = {era.name: shown(sticky.recompute(members, plain(a=2, b=1), era=era)) for era in ERAS}
     forgetful = {name for name, share in shares.items() if share == {"m1": "a-0", "m2": "a-1", "m3": "b-0"}}
     assert forgetful == {"2.5.1 to 2.8.0", "2.8.1 to 2.8"}
     assert all(shares[name] == {"m1": "a-1", "m2": "a-0", "m3": "b-0"} for name in shares.keys() - forgetful)
@@ -182,14 +190,14 @@ def test_leaders_2_5_to_2_8_forget_what_they_read_before_subscriptions_turned_ou
 def test_members_that_subscribe_to_nothing_yet_may_be_taken_for_equal() -> None:
     """A member whose pattern matches no topic; the leader's comparison passes over those that come first."""
     members = [member("m0", ""), member("m1", "c")]
-    assert shown(sticky.assign(members, plain(c=4))) == {"m0": "c-0 c-2", "m1": "c-1 c-3"}
+    assert shown(sticky.recompute(members, plain(c=4))) == {"m0": "c-0 c-2", "m1": "c-1 c-3"}
     members = [member("m1", ""), member("m0", "c")]
-    assert shown(sticky.assign(members, plain(c=4))) == {"m1": "", "m0": "c-0 c-1 c-2 c-3"}
+    assert shown(sticky.recompute(members, plain(c=4))) == {"m1": "", "m0": "c-0 c-1 c-2 c-3"}
 
 
 def test_no_members_get_nothing() -> None:
-    assert sticky.assign([], plain(a=2)) == {}
-    assert sticky_cooperative.assign([], plain(a=2)) == {}
+    assert sticky.recompute([], plain(a=2)).shares == {}
+    assert sticky_cooperative.recompute([], plain(a=2)).shares == {}
 
 
 @pytest.mark.parametrize(
@@ -216,7 +224,7 @@ def test_releases_without_a_known_era_are_refused() -> None:
     with pytest.raises(NoSuchEra, match=r"2\.2\.2"):
         sticky_era_of("2.2.2")
     with pytest.raises(NoSuchEra, match="cooperative-sticky"):
-        sticky_cooperative.assign([], plain(a=2), era=sticky_era_of("2.3.1"))
+        sticky_cooperative.recompute([], plain(a=2), era=sticky_era_of("2.3.1"))
 
 
 @pytest.mark.parametrize("era", ERAS, ids=lambda era: era.name)

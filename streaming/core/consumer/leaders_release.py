@@ -34,7 +34,6 @@ class Era(Protocol):
     @property
     def since(self) -> Release:
         """The first of them."""
-        ...
 
 
 AnyEraT = TypeVar("AnyEraT", bound=Era)

@@ -89,7 +89,6 @@ class Intake:
 
     @cached_property
     def expects(self) -> Expectations:
-        """What its owner expects of the group."""
         return self.settings.expects(self.group)
 
     @cached_property
@@ -99,11 +98,9 @@ class Intake:
 
     @property
     def shown_until_ms(self) -> int | None:
-        """Until when the group surely was as it was polled last; None where its records are read."""
         return sampling.shown_until_ms(self.settings, self.knowledge, self.envelope, self.group)
 
     def open(self, lane: Lane = Lane.RECORDS) -> Mapping[PartKey, Part]:
-        """The open parts of incidents of a lane."""
         return self.book.open(lane)
 
     def moment(self, at_ms: int, *, generation: int | None = None, historic: bool | None = None) -> Moment:

@@ -39,50 +39,40 @@ class GroupView(Protocol):
     @property
     def settings(self) -> ClusterSettings:
         """The settings of the group's cluster."""
-        ...
 
     @property
     def knowledge(self) -> Knowledge:
         """What is known of the cluster beside its groups."""
-        ...
 
     @property
     def group(self) -> str:
         """The group id."""
-        ...
 
     @property
     def tick(self) -> Tick | None:
         """The clock of this call."""
-        ...
 
     @property
     def finite(self) -> bool:
         """Whether this is a whole input that nobody read as it was written."""
-        ...
 
     @property
     def envelope(self) -> Envelope:
         """The envelope as it is now."""
-        ...
 
     @property
     def waiting(self) -> WaitingRecords:
         """The records that wait for their turn, the first of them the one that is judged."""
-        ...
 
     @property
     def shown_until_ms(self) -> int | None:
         """Until when the group surely was as it was polled last; None where its records are read."""
-        ...
 
     def open(self, lane: Lane = Lane.RECORDS) -> Mapping[PartKey, Part]:
         """The open parts of incidents of a lane."""
-        ...
 
     def moment(self, at_ms: int, *, generation: int | None = None, historic: bool | None = None) -> Moment:
         """A moment of the group, by default of its newest generation, and of history if its newest record is."""
-        ...
 
 
 class Session(Protocol):
@@ -90,27 +80,21 @@ class Session(Protocol):
 
     def shares(self, member: MemberRow) -> MemberShares:
         """What a member's bytes say."""
-        ...
 
     def judge(self, row: Row, never_came: Reason | None, before: Envelope, leap: Leap) -> Sequence[Output]:
         """One record whose turn has come, and what follows from it. `before`: the envelope before the record."""
-        ...
 
     def last(self) -> LastRecord | None:
         """The record judged last in this life of the group; None before the first."""
-        ...
 
     def begin_life(self) -> None:
         """The group id begins a new life: what the life before taught of members is forgotten."""
-        ...
 
     def end(self, row: Row, *, historic: bool) -> None:
         """The group was deleted, or goes on under another protocol."""
-        ...
 
     def stored(self) -> str | None:
         """The body as text of one line; None if there is nothing to keep."""
-        ...
 
 
 class Lifecycle(Protocol):
@@ -119,37 +103,30 @@ class Lifecycle(Protocol):
     @property
     def name(self) -> str:
         """The name under which bodies are stored."""
-        ...
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """Everything that its sessions can find."""
-        ...
 
     @property
     def outlive(self) -> frozenset[str]:
         """Codes of rules whose incidents outlive the group's deletion."""
-        ...
 
     @property
     def converts(self) -> bool:
         """Whether a group may go on under another protocol: then a tombstone of it may be no end
         (coordinator-log.md 5, last part)."""
-        ...
 
     @property
     def classic(self) -> bool:
         """Whether its records are generations of the classic protocol."""
-        ...
 
     @property
     def members(self) -> MemberFormat | None:
         """How its members' bytes are read; None where no record of a classic group carries them."""
-        ...
 
     def owns(self, body: Body) -> bool:
         """Whether records with this body are of this kind of group, or rows of a topic of the lifecycle."""
-        ...
 
     def longest_rebalance_ms(self, timeouts: Timeouts) -> int:
         """How long each of the two states of a rebalance may last at most, ms: the coordinator waits for the longest
@@ -158,7 +135,6 @@ class Lifecycle(Protocol):
 
     def open(self, view: GroupView, stored: str | None) -> Session:
         """A session on the group with this body; None: its first. Raises CodecError."""
-        ...
 
     def salvage(self, stored: str) -> str | None:
         """What of a body no later record teaches again, as the body of a group that is begun anew; None if nothing."""

@@ -65,7 +65,6 @@ class Facts:
 
     @cached_property
     def active(self) -> dict[ProcessId, frozenset[TaskId]]:
-        """Tasks that each process is to run."""
         return {one: frozenset(t for thread in its for t in thread.active) for one, its in self.processes.items()}
 
     @cached_property
@@ -75,7 +74,6 @@ class Facts:
 
     @cached_property
     def runs(self) -> dict[TaskId, ProcessId]:
-        """Who is to run each task."""
         return {task: process for process, tasks in self.active.items() for task in tasks}
 
     @cached_property

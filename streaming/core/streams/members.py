@@ -82,7 +82,6 @@ class StreamsThread:
 
     @cached_property
     def active(self) -> frozenset[TaskId]:
-        """Tasks that it is to run."""
         return frozenset(map(task_id, self.told.active))
 
     @cached_property

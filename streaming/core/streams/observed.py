@@ -249,7 +249,6 @@ def in_pool(record: ObservedRecord) -> bool:
 
 
 def with_pool(record: ObservedRecord, process_id: ProcessId) -> ObservedRecord:
-    """With this id for the pool."""
     threads = tuple(_under(thread, process_id) if thread.process_id == POOL else thread for thread in record.threads)
     return replace(record, threads=threads)
 

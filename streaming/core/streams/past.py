@@ -49,7 +49,6 @@ class Pace:
     records: int = 1
 
     def after(self, later: "Pace") -> "Pace":
-        """With one more record."""
         return replace(
             self,
             last_ms=later.last_ms,
@@ -129,7 +128,6 @@ class Past:
 
 
 def after(past: Past, facts: Facts, source: Source) -> Past:
-    """With this record."""
     processes = {thread.name: str(thread.process_id) for thread in facts.record.threads}
     same = processes == past.processes
     surely_wrong = facts.deadline is not None and facts.deadline.sure

@@ -102,17 +102,14 @@ class PlugIns(Protocol):
 
     def begin(self, plug_in: PlugIn) -> None:
         """The calls for another generation follow. Raises nothing."""
-        ...
 
     def assign(self, plug_in: PlugIn, state: ApplicationState) -> AssignOutcome:
         """A new instance: `configure`, then `assign`. Raises nothing."""
-        ...
 
     def computed(
         self, plug_in: PlugIn, assignment: GroupAssignment, subscription: GroupSubscription, error: AssignmentError
     ) -> PlugInFailed | None:
         """`on_assignment_computed` of the instance that assigned last; None if it returned. Raises nothing."""
-        ...
 
 
 class NoPlugIns:

@@ -112,7 +112,6 @@ def _span(numbers: Sequence[int]) -> str:
 
 
 def as_object(prediction: Prediction) -> dict[str, object]:
-    """For programs."""
     return {
         "eager": prediction.eager,
         "cases": [

@@ -122,13 +122,13 @@ def _racks(sample: TopicMetadata, alive: frozenset[str]) -> dict[str, tuple[froz
 def _answered(body: GroupGeneration, topics: dict[str, tuple[frozenset[str], ...]]) -> GroupGeneration:
     """The generation with a rack in each subscription and the answer of a leader that knows these racks."""
     members = [_with_rack(member, RACKS[sum(member.client_id.encode()) % 3]) for member in body.members]
-    shares = range_assignor.assign(
+    shares = range_assignor.recompute(
         [
             ConsumerMember(id=one.member_id, instance_id=one.instance_id, topics=told.topics, rack=told.rack)
             for one, told in members
         ],
         topics,
-    )
+    ).shares
     return replace(body, members=tuple(_given(one, shares[one.member_id]) for one, _ in members))
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import psycopg
 import pytest
 
-from rebalance_monitor.streaming.notify.alertmanager import Pusher
+from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
 from rebalance_monitor.streaming.notify.alerts import AlertStyle
 from rebalance_monitor.streaming.notify.delivery import Delivery
 from rebalance_monitor.streaming.notify.webhook import Webhook
@@ -37,7 +37,7 @@ class Counts(Counter[str]):
 @contextmanager
 def pushing(dsn: str, urls: list[str], **more: object) -> Iterator[Counts]:
     told = Counts()
-    pusher = Pusher(dsn, urls, STYLE, told=told, **more)  # type: ignore[arg-type]
+    pusher = Delivery(dsn, [Alertmanager(url, STYLE, **more) for url in urls], told)  # type: ignore[arg-type]
     pusher.start([writer_epoch(dsn)])
     try:
         yield told

@@ -14,8 +14,9 @@ import pytest
 from lab.asking import local
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
-from rebalance_monitor.streaming.notify.alertmanager import Pusher
+from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
 from rebalance_monitor.streaming.notify.alerts import AlertStyle
+from rebalance_monitor.streaming.notify.delivery import Delivery
 from rebalance_monitor.streaming.store import maintenance
 from rebalance_monitor.streaming.store.maintenance import LOOK_EVERY_MS
 from rebalance_monitor.streaming.store.postgres import PostgresStore
@@ -69,7 +70,7 @@ def alertmanager(tmp_path: Path, webhook: Any) -> Iterator[str]:
 def test_it_fires_and_resolves_once(store: PostgresStore, dsn: str, alertmanager: str, webhook: Any) -> None:
     now_ms = time.time_ns() // 1_000_000
     epoch = store.claim()
-    pusher = Pusher(dsn, [alertmanager], AlertStyle(generator_url="http://127.0.0.1:9470/metrics"))
+    pusher = Delivery(dsn, [Alertmanager(alertmanager, AlertStyle(generator_url="http://127.0.0.1:9470/metrics"))])
     pusher.start([epoch])
     try:
         store.commit(commit(epoch, 0, 10, incident(opened_at_ms=now_ms)))
@@ -104,7 +105,7 @@ def test_severity_and_maintenance_end_and_begin_alerts_there(dsn: str, alertmana
     def told(count: int) -> list[tuple[str, str]]:
         return [(one["status"], one["commonLabels"]["severity"]) for _, one in webhook.wait_for(count)]
 
-    pusher = Pusher(dsn, [alertmanager], AlertStyle(generator_url="http://127.0.0.1:9470/metrics"))
+    pusher = Delivery(dsn, [Alertmanager(alertmanager, AlertStyle(generator_url="http://127.0.0.1:9470/metrics"))])
     pusher.start([epoch])
     try:
         batch(incident(opened_at_ms=opened_ms, alert=AlertSeverity.WARNING))

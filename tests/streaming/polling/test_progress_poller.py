@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.polling.asking_progress import (
     GroupRefused,
     NamedPartition,
 )
-from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
+from rebalance_monitor.streaming.polling.poller import HANGS_S
 from rebalance_monitor.streaming.polling.progress import (
     MOST_GROUPS,
     MOST_PARTITIONS,
@@ -21,30 +21,29 @@ from rebalance_monitor.streaming.polling.progress import (
     ProgressPoller,
 )
 from rebalance_monitor.streaming.supervision import PartFailed
+from tests.streaming.polling.observed_poller import ObservedPoller
 
 EVERY_S = 30.0
 ENDS_REQUESTS = 4
 T0: NamedPartition = ("t", 0)
 
 
-class Asked:
+class Asked(ObservedPoller):
     """A poller of a cluster whose answers the test sets; what it asked, and what it said of itself."""
 
+    part_name = PART
+    poller: ProgressPoller
+
     def __init__(self, *groups: str) -> None:
-        self.now_s = 1_000.0
+        super().__init__()
         self.groups: list[str] = []
         self.committed_of: Callable[[str], Mapping[NamedPartition, int]] = lambda _: {T0: 7}
         self.ends_of: Callable[[Collection[NamedPartition]], Mapping[NamedPartition, int]] = lambda all_: dict.fromkeys(
             all_, 9
         )
         self.asked_ends: list[int] = []
-        self.requests = 0
-        self.answered: list[int | None] = []
-        self.problems: list[str | None] = []
         self.turns: list[float] = []
-        self.poller = ProgressPoller(
-            self, self, EVERY_S, now_ms=lambda: round(self.now_s * 1000), clock_s=lambda: self.now_s
-        )
+        self.poller = ProgressPoller(self, self, EVERY_S, now_ms=self.now_ms, clock_s=lambda: self.now_s)
         self.poller.watch(groups)
 
     def committed(self, group: str) -> Mapping[NamedPartition, int]:
@@ -56,24 +55,8 @@ class Asked:
         self.asked_ends.append(len(partitions))
         return EndsAnswer(self.ends_of(partitions), ENDS_REQUESTS)
 
-    def part(self, name: str, problem: str | None) -> None:
-        assert name == PART
-        self.problems.append(problem)
-
-    def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
-        assert poller == PART
-        self.requests += requests
-        self.answered.append(answered_ms)
-
     def progress_turn(self, seconds: float) -> None:
         self.turns.append(seconds)
-
-    def passes(self, seconds: float) -> None:
-        """Steps as the thread makes them, for so long."""
-        until_s = self.now_s + seconds
-        while self.now_s < until_s:
-            self.poller.step()
-            self.now_s += LOOK_EVERY_S
 
 
 def refuse(group: str) -> Mapping[NamedPartition, int]:

@@ -20,46 +20,33 @@ from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
 from rebalance_monitor.streaming.polling.seen_groups import GONE_AFTER, SeenGroups
 from rebalance_monitor.streaming.polling.snapshots import HIDDEN_AFTER, MOST_KEPT, PART, SnapshotPoller
 from rebalance_monitor.streaming.supervision import PartFailed
+from tests.streaming.polling.observed_poller import ObservedPoller
 
 EVERY_S, ALLOWED_S = 10.0, 10.0
 ONE = SnapshotMember("c-1", "c", "/h", b"wants", b"given")
 GROUP = Snapshot("g", STABLE, "consumer", "range", (ONE,))
 
 
-class AskedForGroups:
+class AskedForGroups(ObservedPoller):
     """A poller of a cluster whose answers the test sets; what it said of itself."""
 
+    part_name = PART
+    poller: SnapshotPoller
+
     def __init__(self) -> None:
-        self.now_s = 1_000.0
+        super().__init__()
         self.wall_ms: int | None = None
         self.answer: Callable[[], GroupsAnswer] = lambda: GroupsAnswer({"g": GROUP}, complete=True, requests=7)
-        self.asked = self.requests = 0
+        self.asked = 0
         self.expected = frozenset[str]()
-        self.problems: list[str | None] = []
-        self.answered: list[int | None] = []
-        self.poller = SnapshotPoller(self.ask, self, EVERY_S, now_ms=self._ms, clock_s=lambda: self.now_s)
+        self.poller = SnapshotPoller(self.ask, self, EVERY_S, now_ms=self.now_ms, clock_s=lambda: self.now_s)
 
-    def _ms(self) -> int:
-        return round(self.now_s * 1000) if self.wall_ms is None else self.wall_ms
+    def now_ms(self) -> int:
+        return super().now_ms() if self.wall_ms is None else self.wall_ms
 
     def ask(self, expected: Collection[str]) -> GroupsAnswer:
         self.asked, self.expected = self.asked + 1, frozenset(expected)
         return self.answer()
-
-    def part(self, name: str, problem: str | None) -> None:
-        assert name == PART
-        self.problems.append(problem)
-
-    def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
-        assert poller == PART
-        self.requests += requests
-        self.answered.append(answered_ms)
-
-    def passes(self, seconds: float) -> None:
-        until_s = self.now_s + seconds
-        while self.now_s < until_s:
-            self.poller.step()
-            self.now_s += LOOK_EVERY_S
 
 
 def refuse() -> GroupsAnswer:

@@ -10,25 +10,25 @@ from rebalance_monitor.streaming.polling.asking_states import StateAnswer
 from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
 from rebalance_monitor.streaming.polling.states import MOST_BY_NAME, PART, RIGHTS_EVERY_S, StatePoller
 from rebalance_monitor.streaming.supervision import PartFailed
+from tests.streaming.polling.observed_poller import ObservedPoller
 
 EVERY_S = 10.0
 NOBODY = StateAnswer({}, requests=3)
 
 
-class Asked:
+class Asked(ObservedPoller):
     """A poller of a cluster whose answers the test sets; what it asked, and what it said of itself."""
 
+    part_name = PART
+    poller: StatePoller
+
     def __init__(self) -> None:
-        self.now_s = 1_000.0
+        super().__init__()
         self.answer: Callable[[], StateAnswer] = lambda: NOBODY
         self.by_name: list[str] = []
-        self.lists = self.rights = self.requests = 0
-        self.problems: list[str | None] = []
+        self.lists = self.rights = 0
         self.unseen: list[bool] = []
-        self.answered: list[int | None] = []
-        self.poller = StatePoller(
-            self, self, EVERY_S, now_ms=lambda: round(self.now_s * 1000), clock_s=lambda: self.now_s
-        )
+        self.poller = StatePoller(self, self, EVERY_S, now_ms=self.now_ms, clock_s=lambda: self.now_s)
 
     def consumers(self) -> StateAnswer:
         self.lists += 1
@@ -42,24 +42,8 @@ class Asked:
         self.rights += 1
         return True
 
-    def part(self, name: str, problem: str | None) -> None:
-        assert name == PART
-        self.problems.append(problem)
-
-    def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
-        assert poller == PART
-        self.requests += requests
-        self.answered.append(answered_ms)
-
     def groups_unseen(self, *, unseen: bool) -> None:
         self.unseen.append(unseen)
-
-    def passes(self, seconds: float) -> None:
-        """Steps as the thread makes them, for so long."""
-        until_s = self.now_s + seconds
-        while self.now_s < until_s:
-            self.poller.step()
-            self.now_s += LOOK_EVERY_S
 
     def states(self) -> GroupStates:
         """What batches make of all polls that are kept."""

@@ -8,58 +8,34 @@ from rebalance_monitor.streaming.polling.asking import REQUESTS, BrokersAnswer
 from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
 from rebalance_monitor.streaming.polling.topics import MOST_KEPT, PART, TopicPoller
 from rebalance_monitor.streaming.supervision import PartFailed
+from tests.streaming.polling.observed_poller import ObservedPoller
 
 EVERY_S = 30.0
 
 
-class Told:
-    """What an observer was told."""
-
-    def __init__(self) -> None:
-        self.problems: list[str | None] = []
-        self.requests = 0
-        self.answered: list[int | None] = []
-
-    def part(self, name: str, problem: str | None) -> None:
-        assert name == PART
-        self.problems.append(problem)
-
-    def polled(self, poller: str, requests: int, answered_ms: int | None) -> None:
-        assert poller == PART
-        self.requests += requests
-        self.answered.append(answered_ms)
-
-
-class Asked:
+class Asked(ObservedPoller):
     """A poller of a cluster whose answer the test sets."""
 
+    part_name = PART
+    poller: TopicPoller
+
     def __init__(self) -> None:
-        self.now_s = 1_000.0
+        super().__init__()
         self.answer: Callable[[], BrokersAnswer] = lambda: BrokersAnswer({"t": ((1,),)}, {})
         self.times: list[float] = []
-        self.told = Told()
-        self.poller = TopicPoller(
-            self._ask, self.told, EVERY_S, now_ms=lambda: round(self.now_s * 1000), clock_s=lambda: self.now_s
-        )
+        self.poller = TopicPoller(self._ask, self, EVERY_S, now_ms=self.now_ms, clock_s=lambda: self.now_s)
 
     def _ask(self) -> BrokersAnswer:
         self.times.append(self.now_s)
         return self.answer()
-
-    def passes(self, seconds: float) -> None:
-        """Steps as the thread makes them, for so long."""
-        until_s = self.now_s + seconds
-        while self.now_s < until_s:
-            self.poller.step()
-            self.now_s += LOOK_EVERY_S
 
 
 def test_brokers_are_asked_every_half_minute() -> None:
     asked = Asked()
     asked.passes(301)
     assert len(asked.times) in (10, 11)
-    assert asked.told.requests == REQUESTS * len(asked.times)
-    assert None not in asked.told.answered
+    assert asked.requests == REQUESTS * len(asked.times)
+    assert None not in asked.answered
 
 
 def test_a_wanted_sample_is_asked_for_when_it_may_be() -> None:
@@ -112,8 +88,8 @@ def test_a_failed_request_is_counted_and_said() -> None:
     asked.answer = refuse
     with pytest.raises(PartFailed):
         asked.poller.step()
-    assert asked.told.requests == REQUESTS
-    assert asked.told.answered == [None]
+    assert asked.requests == REQUESTS
+    assert asked.answered == [None]
     assert asked.poller.since(None) == []
 
 
@@ -132,16 +108,16 @@ def test_a_request_without_end_is_named() -> None:
 
     def hang() -> BrokersAnswer:
         asked.poller.look()
-        assert asked.told.problems == []
+        assert asked.problems == []
         asked.now_s += HANGS_S + 1
         asked.poller.look()
         return BrokersAnswer({}, {})
 
     asked.answer = hang
     asked.poller.step()
-    assert asked.told.problems == ["no answer and no error from the brokers for 31 s"]
+    assert asked.problems == ["no answer and no error from the brokers for 31 s"]
     asked.poller.look()
-    assert len(asked.told.problems) == 1
+    assert len(asked.problems) == 1
 
 
 def test_end_offsets_come_with_the_sample_and_their_requests_are_counted() -> None:
@@ -151,4 +127,4 @@ def test_end_offsets_come_with_the_sample_and_their_requests_are_counted() -> No
     asked.passes(1)
     (sample,) = asked.poller.since(None)
     assert (sample.ends, sample.ids) == (ends, ids)
-    assert asked.told.requests == REQUESTS + 4
+    assert asked.requests == REQUESTS + 4

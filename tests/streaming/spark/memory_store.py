@@ -29,7 +29,6 @@ class OwnStore(Store, Protocol):
 
     def claim(self) -> int:
         """The writer's next epoch."""
-        ...
 
 
 class MemoryStore:
