@@ -16,8 +16,7 @@ from .alerts import prometheus_rule, rule_file
 from .cluster_label import renamed_dashboard, selector_problem
 from .frames import rebalances
 from .incident_alerts import OF_THE_MONITOR
-from .published import published
-from .runbooks import pages
+from .published import pages, published
 from .shelf import SHELF
 
 GENERATED = Path(__file__).parent / "generated"

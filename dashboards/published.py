@@ -1,11 +1,16 @@
-"""What users may rely on, as files in docs: the columns of every published table, the JSON Schema of every object."""
+"""Every generated page and file of docs: runbooks, rules, advice, the columns of every published table, the JSON Schema
+of every object."""
 
 import json
 from collections.abc import Iterator
 
+from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.columns import Column, PublishedTable
+from rebalance_monitor.streaming.core.connect.advice.proof import advice_page
+from rebalance_monitor.streaming.core.metrics import CLUSTER
 from rebalance_monitor.streaming.core.model.printed import schema
 from rebalance_monitor.streaming.core.tables import TABLES
+from .runbooks import rules_table, runbooks
 
 HEAD = """# Tables
 
@@ -16,6 +21,11 @@ stay. `rebalance-monitor audit` checks that they are there, and what holds of th
 in a `document` have the shape that [objects.schema.json](objects.schema.json) describes. Who only reads needs the role
 in [maintenance.md](maintenance.md).
 """
+
+
+def pages(cluster_label: str = CLUSTER) -> dict[str, str]:
+    """File name -> text: the runbooks, the table of all rules, and the advice as it was played."""
+    return {**runbooks(cluster_label), "rules.md": rules_table(), "advice.md": advice_page(RULES)}
 
 
 def published() -> dict[str, str]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from rebalance_monitor.streaming.core.metrics import CLUSTER, GROUP_INFO, HEARTBEAT, INCIDENT, Metric
-from rebalance_monitor.streaming.core.model.results import AlertSeverity
+from rebalance_monitor.streaming.core.model.findings import AlertSeverity
 
 _LABEL = re.compile(r"{{(\w+)}}")
 # The dashboards' variables; `fleet` lets several clusters be chosen, `group` one of each.

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from rebalance_monitor.streaming.core.catalogue import RULES
-from rebalance_monitor.streaming.core.connect.advice.proof import MADE, advice_page
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
+from rebalance_monitor.streaming.core.incidents.catalogue import MADE
 from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_kubernetes
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, readable
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
@@ -23,13 +23,6 @@ from .monitor_alerts import Alert
 FOLDER = "runbooks"
 _T = TypeVar("_T")
 _JIRA = "https://issues.apache.org/jira/browse/"
-
-
-def pages(cluster_label: str = CLUSTER) -> dict[str, str]:
-    """Path below the documentation's folder -> text: the runbooks, the table of all rules, and the advice as it was
-    played.
-    """
-    return {**runbooks(cluster_label), "rules.md": _table(), "advice.md": advice_page(RULES)}
 
 
 def runbooks(cluster_label: str = CLUSTER) -> dict[str, str]:
@@ -125,7 +118,7 @@ def _lines(*commands: str) -> str:
     return "\n".join(line for line in commands if line)
 
 
-def _table() -> str:
+def rules_table() -> str:
     rules = [
         f"| [{rule.title}]({FOLDER}/{rule.title}.md) | {rule.code} | {rule.alert} | {rule.severity.value} | "
         f"{loudness_text(rule)} | {damping_text(rule)} | {', '.join(rule.issues)} |"

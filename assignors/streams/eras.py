@@ -58,6 +58,7 @@ ERAS: tuple[Era, ...] = (
     Era(name="F, since 3.8", since=(3, 8)),
 )
 NEWEST = ERAS[-1]
+FIRST_WITH_PLUG_INS = next(era.since for era in ERAS if era.plug_ins)
 
 
 def release_of(text: str) -> Release:

@@ -68,6 +68,14 @@ def parse_topology(text: str) -> list[DescribedSubtopology]:
     return found
 
 
+def topology_error(text: str) -> str | None:
+    """Why a text is no description of a topology; None if it is one."""
+    try:
+        return None if parse_topology(text) else "it has no line 'Sub-topology: 0'"
+    except UnreadableTopology as why:
+        return str(why)
+
+
 class _Nodes:
     """Lines of nodes, one after another."""
 

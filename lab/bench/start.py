@@ -29,6 +29,7 @@ def main() -> None:
             "python -c pass": [sys.executable, "-c", "pass"],
             "--version": [*monitor, "--version"],
             "--help": [*monitor, "--help"],
+            "rules": [*monitor, "rules"],
             "config check": [*monitor, "config", "check", "--config", str(config)],
         }
         measured: dict[str, list[float]] = {name: [] for name in commands}

@@ -1,6 +1,7 @@
 """`config check`: would `run` start with this configuration, and what does it amount to."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from importlib import resources
 
 from rebalance_monitor.streaming.config.certificates import unusable
@@ -9,8 +10,7 @@ from rebalance_monitor.streaming.config.kafka import KafkaSection
 from rebalance_monitor.streaming.config.rights import rights_of
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.config.settings import Settings, lacking
-from rebalance_monitor.streaming.plug_ins.host import PlugInHost
-from rebalance_monitor.streaming.polling.coordinator_log import unreadable
+from rebalance_monitor.streaming.polling.log_files import unreadable
 from .config_owners import notes_of
 from .exit_codes import BAD_INPUT, DONE, InputError
 from .opening import settings_from, source
@@ -119,17 +119,19 @@ def refused(settings: Settings) -> list[str]:
 
 def not_loaded(settings: Settings) -> list[str]:
     """The plug-ins that cannot be loaded, each in a process of its own."""
-    problems = []
-    host = PlugInHost()
-    try:
-        for index, cluster in enumerate(settings.core_clusters().values()):
-            for application, known in cluster.streams.items():
-                failed = None if known.plug_in is None else host.loaded(known.plug_in)
-                if failed is not None:
-                    problems.append(f"clusters[{index}].streams.{application}.plug_in is not usable: {failed.text}")
-    finally:
-        host.close()
-    return problems
+    named = {
+        f"clusters[{index}].streams.{application}.plug_in": known.plug_in
+        for index, cluster in enumerate(settings.core_clusters().values())
+        for application, known in cluster.streams.items()
+        if known.plug_in is not None
+    }
+    if not named:
+        return []
+    from rebalance_monitor.streaming.plug_ins.host import PlugInHost
+
+    with closing(PlugInHost()) as host:
+        failed = {key: host.loaded(plug_in) for key, plug_in in named.items()}
+    return [f"{key} is not usable: {one.text}" for key, one in failed.items() if one is not None]
 
 
 def _names_a_database(dsn: str) -> bool:

@@ -8,7 +8,7 @@ import yaml
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.config.loading import checked
 from rebalance_monitor.streaming.config.section import ConfigError
-from rebalance_monitor.streaming.core.connect.topics import CONFIG_SUFFIXES, STATUS_SUFFIXES
+from rebalance_monitor.streaming.core.connect.topic_names import CONFIG_SUFFIXES, STATUS_SUFFIXES
 from rebalance_monitor.streaming.core.reading.snapshots import Snapshot
 from .exit_codes import DONE, InputError
 from .opening import need, settings_from

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from rebalance_monitor.streaming.core.connect.topics import CONFIG_SUFFIXES, STATUS_SUFFIXES
+from rebalance_monitor.streaming.core.connect.topic_names import CONFIG_SUFFIXES, STATUS_SUFFIXES
 from rebalance_monitor.streaming.core.reading.shown import ShownObject
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC
 from rebalance_monitor.streaming.core.shown import PAYLOADS, show_record

@@ -4,8 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from rebalance_monitor.assignors.streams.eras import release_of
-from rebalance_monitor.streaming.core.connect.topics import guessed_config_topic, guessed_status_topic
+from rebalance_monitor.assignors.streams.eras import FIRST_WITH_PLUG_INS, release_of
+from rebalance_monitor.assignors.streams.topology_text import topology_error
+from rebalance_monitor.streaming.core.connect.topic_names import guessed_config_topic, guessed_status_topic
 from rebalance_monitor.streaming.core.model.settings import (
     REBALANCE_TIMEOUT_MS,
     SESSION_TIMEOUT_MS,
@@ -15,8 +16,6 @@ from rebalance_monitor.streaming.core.model.settings import (
     OwnAssignor,
     StreamsSettings,
 )
-from rebalance_monitor.streaming.core.streams.described import topology_error
-from rebalance_monitor.streaming.core.streams.hypotheses import FIRST_WITH_PLUG_INS
 from .kafka import KafkaSection, TopicName
 from .plug_ins import PlugInSection
 from .section import LONGEST_MS, FromText, Milliseconds, ReleaseText, Section, no_boolean

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.incidents.of_every_group import EXPECTATIONS
-from rebalance_monitor.streaming.core.model.results import AlertSeverity
+from rebalance_monitor.streaming.core.model.findings import AlertSeverity
 from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, Damping, Expectations, Owner
 from .section import LONGEST_MS, AnyMilliseconds, FromText, Pattern, Section
 

@@ -29,7 +29,10 @@ HOST = r"(?=.{1,253}$)[\w%:-]{1,63}(\.[\w%:-]{1,63})*\.?|::"
 class Section(BaseModel):
     """One concern: frozen, and refuses keys it does not know, and values that nothing could hold."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=True)
+    # Deferred: what checks a section is built once, with the whole it is part of, and not for each section beside.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", hide_input_in_errors=True, validate_default=True, defer_build=True
+    )
 
     @field_validator("*", mode="before")
     @classmethod

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.connect.topics import connect_settings
+from rebalance_monitor.streaming.core.connect.topic_names import connect_settings
 from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps, Witnesses, lives_of
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved

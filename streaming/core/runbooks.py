@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.incidents.commands import commands_of, on_
 from rebalance_monitor.streaming.core.incidents.damping import alert_severity
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import Step
-from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Part
+from rebalance_monitor.streaming.core.model.findings import AlertSeverity, Certainty, Part
 from rebalance_monitor.streaming.core.model.settings import PUBLIC_URL, ClusterSettings
 from .catalogue import CATALOGUE
 

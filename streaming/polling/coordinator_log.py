@@ -13,13 +13,13 @@ import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from glob import glob, has_magic
-from os import fstat, path
+from os import fstat
 from typing import BinaryIO, Protocol
 
 from rebalance_monitor.streaming.core.coordinator_log.line import CoordinatorLog, CoordinatorReason
 from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.supervision import Answerable, PartFailed, Supervised
+from .log_files import matching
 
 PART = "coordinator log"
 LOOK_EVERY_S = 1.0
@@ -31,7 +31,6 @@ LONGEST_LINE_BYTES = 64 << 10
 BEFORE_BYTES = 64 << 10
 """After a start, so much before the position is read once more: a client's reason may stand there."""
 MARKERS = (b"Preparing to rebalance group ", b"`LeaveGroup` request; client reason: ")
-COMPRESSED = (".gz", ".zip", ".bz2", ".xz", ".zst")
 NAMED = 3
 
 
@@ -47,27 +46,6 @@ class KeptReasons(Protocol):
         reasons: Sequence[CoordinatorReason],
         gone: Collection[str],
     ) -> None: ...
-
-
-def matching(patterns: Sequence[str]) -> list[str]:
-    """Files that are named or match; one that is named without a pattern need not be there. What is there and no file
-    is passed over: opening a named pipe may wait for ever."""
-    found = {
-        one for pattern in patterns for one in (glob(pattern, recursive=True) if has_magic(pattern) else [pattern])
-    }
-    return sorted(one for one in found if not one.endswith(COMPRESSED) and (path.isfile(one) or not path.exists(one)))
-
-
-def unreadable(patterns: Sequence[str]) -> list[str]:
-    """A sentence for each pattern without a file, and for each file that cannot be read."""
-    problems = [f"no file matches {pattern}" for pattern in patterns if not matching([pattern])]
-    for name in matching(patterns):
-        try:
-            with open(name, "rb") as file:
-                file.read(1)
-        except OSError as why:
-            problems.append(f"{name} cannot be read ({why.strerror})")
-    return problems
 
 
 @dataclass(slots=True)

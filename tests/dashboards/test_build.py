@@ -14,8 +14,7 @@ pytest.importorskip("grafana_foundation_sdk")
 from rebalance_monitor.dashboards import build, queries
 from rebalance_monitor.dashboards.build import GENERATED, render
 from rebalance_monitor.dashboards.places import PLACES
-from rebalance_monitor.dashboards.published import published
-from rebalance_monitor.dashboards.runbooks import pages
+from rebalance_monitor.dashboards.published import pages, published
 from rebalance_monitor.dashboards.shelf import SHELF
 from rebalance_monitor.streaming.core.metrics import GENERATIONS, METRICS, PREFIX
 from rebalance_monitor.streaming.core.runbooks import Addresses

@@ -11,7 +11,7 @@ pytest.importorskip("grafana_foundation_sdk")
 from rebalance_monitor.dashboards.build import main as build_main
 from rebalance_monitor.dashboards.build import render
 from rebalance_monitor.dashboards.cluster_label import renamed_query
-from rebalance_monitor.dashboards.runbooks import pages
+from rebalance_monitor.dashboards.published import pages
 from rebalance_monitor.streaming.core.metrics import CLUSTER, METRICS, PREFIX
 from tests.dashboards.asked import rendered
 

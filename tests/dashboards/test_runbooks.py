@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from rebalance_monitor.dashboards.alerts import rule_file
-from rebalance_monitor.dashboards.runbooks import FOLDER, pages
+from rebalance_monitor.dashboards.published import pages
+from rebalance_monitor.dashboards.runbooks import FOLDER
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
 from rebalance_monitor.streaming.core.incidents.rule import Rule

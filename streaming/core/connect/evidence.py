@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Con
 from . import config_sanity, foreign_workers
 from .observed import Observed
 from .state import ConnectState
-from .topics import connect_settings
+from .topic_names import connect_settings
 
 CONNECT = "connect"
 WRITTEN_AGAIN = Reason(ReasonKind.WRITTEN_AGAIN, "the same generation was written again")

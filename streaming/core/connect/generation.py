@@ -41,7 +41,7 @@ from .leader import carry
 from .member_bytes import shares_of
 from .observed import ConnectorOrTask, Observed, job_name, observe, of_jobs
 from .state import ConnectState
-from .topics import connect_settings
+from .topic_names import connect_settings
 from .verdict import Judgement
 
 AfterRecord = tuple[ConnectState, list[Output]]

@@ -41,6 +41,7 @@ from .member_bytes import CONNECT_MEMBERS, shares_of
 from .rules import RULES
 from .state import ConnectState
 from .statuses import ordering, polled
+from .topic_names import connect_settings
 from .topics import ConfigChange, StatusChange, unreadable_config
 
 CONNECT = "connect"
@@ -106,7 +107,7 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
 
     def __init__(self, view: GroupView, state: ConnectState) -> None:
         self.view, self.state = view, state
-        self.topics: ConnectSettings = topics.connect_settings(view.settings, view.group)
+        self.topics: ConnectSettings = connect_settings(view.settings, view.group)
         self._sightings: list[Sighting] = []
         self._config: list[ConfigEntry] = []  # put into the history at one go: a topic read from its beginning is long
         self._steps: list[RecordStep] = []

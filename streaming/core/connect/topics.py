@@ -26,34 +26,12 @@ from rebalance_monitor.streaming.core.fold.topics import TopicKind
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import Body, Row, TopicRecord, Undecodable
 from rebalance_monitor.streaming.core.model.results import Source, UndecodableRecord
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.shown import ShownObject, plain
+from .topic_names import CONFIG_SUFFIXES, STATUS_SUFFIXES, connect_settings
 
 CONFIG = TopicKind("config", lambda key: partial(decode_config_row, digest_key=key), config_value_kept, committed=True)
 STATUS = TopicKind("status", lambda _: decode_status_row, status_value_kept)
-
-CONFIG_SUFFIXES = ("-configs", "-config")
-STATUS_SUFFIXES = ("-status", "-statuses")
-
-
-def guessed_config_topic(group: str) -> str:
-    """The name most installations give to a Connect group's config topic (Kafka's own examples use `-configs`)."""
-    return group + CONFIG_SUFFIXES[0]
-
-
-def guessed_status_topic(group: str) -> str:
-    """The name most installations give to a Connect group's status topic."""
-    return group + STATUS_SUFFIXES[0]
-
-
-def connect_settings(settings: ClusterSettings, group: str) -> ConnectSettings:
-    """The configured settings of a Connect group, or Connect's naming convention as a guess that says so."""
-    configured = settings.connect.get(group)
-    if configured is not None:
-        return configured
-    return ConnectSettings(
-        config_topic=guessed_config_topic(group), status_topic=guessed_status_topic(group), guessed_topics=True
-    )
 
 
 def topics_of(settings: ClusterSettings, group: str) -> dict[str, TopicKind]:

@@ -29,7 +29,7 @@ from rebalance_monitor.streaming.core.model.subjects import subject_of
 from .intent import declared_by
 from .observed import ConnectorOrTask, Observed, job_key, job_name, subjects_of
 from .state import ConnectState
-from .topics import connect_settings
+from .topic_names import connect_settings
 
 WithoutHolder = tuple[Subject, ...]
 SHOWN = 3

@@ -28,7 +28,7 @@ from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Evidence, Part, Severity, Source, Subject
 from .config_history import ConfigHistory, apply
 from .state import ConnectState, Emptied
-from .topics import connect_settings
+from .topic_names import connect_settings
 
 SHOWN = 3
 """Connectors that the message names before it only counts them."""

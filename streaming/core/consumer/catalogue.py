@@ -5,7 +5,7 @@ from functools import partial
 from rebalance_monitor.streaming.core.incidents.confirming import instance_id_contested, rule_of_record
 from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks, rejoins
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 
 EACH_TIME = "an assignor of somebody's own that does so in each generation: info"
 ON_PURPOSE = "the configuration says that the assignor does so"

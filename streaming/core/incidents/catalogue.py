@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable
 
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 from .rule import Rule
+
+MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"
+"""The first line of every page about rules."""
 
 
 class Catalogue:

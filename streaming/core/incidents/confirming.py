@@ -7,7 +7,7 @@ groups only; of a Connect group the workers' logs, the REST interface and the gr
 
 from functools import partial
 
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 from .rule import Check, Rule
 from .step import WorkerMove, looks, moves
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import TypeVar
 
-from rebalance_monitor.streaming.core.model.results import AlertSeverity, Certainty, Part, Severity
+from rebalance_monitor.streaming.core.model.findings import AlertSeverity, Certainty, Part, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Damping, Owner
 from rebalance_monitor.streaming.core.model.subjects import connector_of
 from .catalogue import Catalogue

@@ -2,7 +2,7 @@
 with what they hold, of members that come and go, and of the monitor itself, whose fold of a group may fail.
 """
 
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 from .confirming import FOLD_ERRORS, GROUP_STATE, KEPT_STATES, MEMBERS, OFFSETS, REBALANCES, TOO_FEW_REPLICAS
 from .rule import MINUTE_MS, Rule, declared
 from .step import in_place, looks, rejoins

@@ -6,7 +6,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
-from .results import AlertSeverity
+from .findings import AlertSeverity
 
 HIGH_AVAILABILITY, LEGACY_STICKY, PUBLIC_STICKY = "high_availability", "legacy_sticky", "sticky_924"
 """Kafka's own assignors, as `assignor` names them."""

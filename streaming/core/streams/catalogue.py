@@ -7,7 +7,7 @@ The rules of the high-availability assignor are in `catalogue_placement`, those 
 from rebalance_monitor.streaming.core.incidents.confirming import GROUP_RECORD, instance_id_contested, rule_of_record
 from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 from .bugs import OLD_ENDPOINT, OWN_NEWEST_VERSION, TASKS_OF_A_MATE
 
 OWN_ASSIGNOR = "an assignor of the application's own"

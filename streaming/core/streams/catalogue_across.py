@@ -4,7 +4,7 @@
 from rebalance_monitor.streaming.core.incidents.confirming import rule_of_record
 from rebalance_monitor.streaming.core.incidents.rule import declared
 from rebalance_monitor.streaming.core.incidents.step import looks
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 from .bugs import IGNORED_REJOINS
 from .catalogue import LEADER, OWN_ASSIGNOR
 

@@ -39,14 +39,6 @@ def stores_by_part(text: str) -> dict[Key, bool]:
     return {key: bool(names) for key, names in store_names(text).items()}
 
 
-def topology_error(text: str) -> str | None:
-    """Why a text is no description of a topology; None if it is one."""
-    try:
-        return None if parse_topology(text) else "it has no line 'Sub-topology: 0'"
-    except UnreadableTopology as why:
-        return str(why)
-
-
 def misfit(text: str, application_id: str, seen: Seen) -> str | None:
     """The first thing in which the records differ from a text that can be read; None where it fits them. Internal
     topics stand in the text without the application's prefix. Sub-topologies that no record has shown prove nothing."""

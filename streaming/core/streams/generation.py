@@ -27,12 +27,13 @@ from .described import misfit
 from .facts import Facts
 from .grading import Judged, not_judged
 from .hypotheses import Remembered
-from .laws import RULES, examined
+from .laws import examined
 from .members import UnreadableThread, later_version, thread_of, threads_of
 from .observed import ObservedRecord, existing, holds_of, observed, pooled
 from .past import after
 from .plug_ins import NO_PLUG_INS, PlugIns, name_of
 from .replica_racks import known_racks
+from .rules import RULES
 from .sampled_ends import bounds_by_task, from_sources, held_at_most, written_until_ms
 from .state import StreamsState, read_by
 from .topology import (

@@ -13,7 +13,7 @@ from itertools import chain, combinations, islice, pairwise, permutations, produ
 
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs, RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
-from rebalance_monitor.assignors.streams.eras import Era, era_of, release_of
+from rebalance_monitor.assignors.streams.eras import FIRST_WITH_PLUG_INS, Era, era_of, release_of
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
@@ -35,7 +35,6 @@ MOST_STANDBYS = 3
 MOST_UNKNOWN_PARTS = 6
 """Sub-topologies of which nobody knows whether they have state: of more, not every combination is tried."""
 MOST_TAGS = 2
-FIRST_WITH_PLUG_INS: Release = (3, 8)
 
 _BY_VERSION: tuple[tuple[int, int, tuple[Release, ...]], ...] = (
     # newest Streams version, newest consumer-protocol version, the releases that have both: one of each era

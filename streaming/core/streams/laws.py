@@ -4,16 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from .catalogue import RECORD_RULES
-from .catalogue_across import ACROSS_RULES
-from .catalogue_placement import PLACEMENT_RULES
 from .facts import Facts, Violations
 from .laws_across import ACROSS_LAWS
 from .laws_placement import PLACEMENT_LAWS
 from .laws_record import RECORD_LAWS
 from .past import Past
 
-RULES = tuple(sorted((*RECORD_RULES, *PLACEMENT_RULES, *ACROSS_RULES), key=lambda rule: rule.code))
 OK, VIOLATED, UNDETERMINED = "ok", "violated", "undetermined"
 
 

@@ -14,10 +14,11 @@ from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Evidence, Generation, Standing
 from . import missing
 from .assigning import CONVERTED
-from .breaches import Breach, Law
+from .breaches import Breach
 from .causes import causes_of, merged, unknown
 from .group import TargetGroup
 from .kind import Kind
+from .law import Law
 from .laws import epoch_decreased
 from .moves import unlike_before
 from .operation import Computed, Raised, operation_of

@@ -10,9 +10,10 @@ from functools import partial
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.messages import listed, utc
 from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity, Subject
-from .breaches import Breach, Law
+from .breaches import Breach
 from .group import TargetGroup, waiting_for
 from .kind import Kind
+from .law import Law
 from .shown import shown
 from .topics import NameOf
 from .units import HeldUnit, Units, partitions_in, tasks_in

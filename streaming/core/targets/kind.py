@@ -12,8 +12,9 @@ from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.details import StreamsDetail
 from rebalance_monitor.streaming.core.model.results import Verdict
 from . import laws, tasks
-from .breaches import Breach, Law, Terms
+from .breaches import Breach, Terms
 from .group import TargetGroup
+from .law import Law
 from .member import Parts
 from .operation import Computed
 from .tally import Tally

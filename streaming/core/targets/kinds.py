@@ -4,8 +4,8 @@ from rebalance_monitor.streaming.core.fold.lifecycle import GroupView
 from rebalance_monitor.streaming.core.model.results import Verdict
 from rebalance_monitor.streaming.core.model.settings import NOTHING_SAID
 from . import assigning, holdings, shown, tasks_verdict, verdict
-from .breaches import Law
 from .kind import UNSURE, Judge, Kind, KindWords, lacking_shared, lacking_tasks
+from .law import Law
 from .member import StatedPart
 from .operation import Computed
 from .rules import RULES

@@ -9,7 +9,8 @@ Source: docs/protocol/coordinator-log.md, sections 6.4, 7.1 and 7.2.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from .breaches import Breach, Deadline, Law
+from .breaches import Breach, Deadline
+from .law import Law
 from .member_laws import HEARTBEAT_MS, SLACK_MS
 from .operation import Operation
 from .tally import Tally

@@ -27,6 +27,7 @@ from . import closing, timing
 from .group import TargetGroup
 from .kind import Kind
 from .operation import CLOSED_MS, begins_another, carried_on, record_of, records_of, torn_off
+from .rules import each_once
 from .state import TargetsState
 from .tally import Tally
 from .trust import doubted, found
@@ -48,7 +49,7 @@ class TargetsLifecycle(Lifecycle):
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return tuple({rule.code: rule for rule in self.kind.rules.values()}.values())
+        return each_once(self.kind.rules)
 
     @property
     def converts(self) -> bool:

@@ -7,8 +7,9 @@ to which the group's `ahead_ms` is to be added. Source: docs/protocol/coordinato
 from collections.abc import Callable, Iterator, Mapping
 
 from rebalance_monitor.schemas.group_values import MemberState
-from .breaches import Breach, Deadline, Law, Terms
+from .breaches import Breach, Deadline, Terms
 from .group import TargetGroup
+from .law import Law
 from .member import TargetMember
 from .units import NONE, Units, partitions_in
 

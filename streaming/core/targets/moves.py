@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from rebalance_monitor.schemas.group_values import MemberState
-from .breaches import Breach, Law
+from .breaches import Breach
 from .group import TargetGroup
+from .law import Law
 from .member import StatedPart, TargetMember
 from .operation import Operation
 from .units import NONE, HeldUnit, Units

@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from . import rules_consumer as consumer
 from . import rules_share as share
 from . import rules_streams as streams
-from .breaches import Law
+from .law import Law
 
 # fmt: off
 _RULES: Mapping[Law, tuple[Rule | None, Rule | None, Rule | None]] = {
@@ -43,3 +43,8 @@ def _column(at: int, confirm: tuple[Check, ...]) -> Mapping[Law, Rule]:
 
 RULES: Mapping[str, Mapping[Law, Rule]] = {name: _column(at, confirm) for at, (name, confirm) in enumerate(_COLUMNS)}
 """By kind of group, the laws that hold of it, each with its rule."""
+
+
+def each_once(rules: Mapping[Law, Rule]) -> tuple[Rule, ...]:
+    """The rules of a kind of group: several laws may share one."""
+    return tuple({rule.code: rule for rule in rules.values()}.values())

@@ -7,7 +7,7 @@ from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents.confirming import MEMBERS
 from rebalance_monitor.streaming.core.incidents.rule import Check, Rule
 from rebalance_monitor.streaming.core.incidents.step import looks, rejoins
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 
 STATE = Check(
     "kafka-consumer-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",

@@ -4,7 +4,7 @@ T12 and T13 are about copies (docs/protocol/coordinator-log.md 7.1)."""
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents.rule import Check
 from rebalance_monitor.streaming.core.incidents.step import looks
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 from . import rules_consumer
 from .rules_consumer import COORDINATOR, NEW_TARGET, OF_NO_CLIENT, rule_of_target
 

@@ -10,7 +10,8 @@ import pytest
 from rebalance_monitor.streaming.core.coordinator_log.line import CoordinatorReason
 from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.polling import coordinator_log
-from rebalance_monitor.streaming.polling.coordinator_log import CoordinatorLogFollower, unreadable
+from rebalance_monitor.streaming.polling.coordinator_log import CoordinatorLogFollower
+from rebalance_monitor.streaming.polling.log_files import unreadable
 from rebalance_monitor.streaming.supervision import PartFailed
 
 

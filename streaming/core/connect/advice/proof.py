@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from rebalance_monitor.assignors.connect.eras import ERAS, Era
+from rebalance_monitor.streaming.core.incidents.catalogue import MADE
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import Step, StepKind
 from .cluster import play
@@ -80,9 +81,6 @@ def played(rule: Rule) -> tuple[Played, ...]:
         for era in ERAS.values()
         for max_delay_ms in DELAYS_MS
     )
-
-
-MADE = "<!-- Made by `rebalance-monitor dashboards build` from the rule catalogue; edit that. -->"
 
 
 def rows(rules: Iterable[Rule]) -> Iterator[Played]:

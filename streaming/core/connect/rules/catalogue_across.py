@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
 )
 from rebalance_monitor.streaming.core.incidents.rule import MINUTE_MS, Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 
 HOLD_NOT_CARRIED_OVER = Rule(
     code="CONNECT-K1",

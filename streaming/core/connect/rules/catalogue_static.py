@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
 )
 from rebalance_monitor.streaming.core.incidents.rule import Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 
 _of_declarations = partial(Rule, advice=(*DECLARATIONS, *WISHES), resolves=NEXT_GENERATION)
 

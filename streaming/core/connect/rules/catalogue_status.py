@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.incidents.confirming import (
 )
 from rebalance_monitor.streaming.core.incidents.rule import Rule, declared
 from rebalance_monitor.streaming.core.incidents.step import WorkerMove, in_place, looks, moves
-from rebalance_monitor.streaming.core.model.results import Severity
+from rebalance_monitor.streaming.core.model.findings import Severity
 
 RUNNING_TWICE = Rule(
     code="CONNECT-K2",

@@ -12,6 +12,7 @@ import pytest
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.rules import remembering
 from rebalance_monitor.streaming.core.connect.rules.examine import LAWS
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.results import Incident, Severity
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
@@ -38,6 +39,11 @@ def worse(severity: Severity, other: Severity) -> bool:
 
 def test_codes_are_unique() -> None:
     assert [code for code, count in Counter(rule.code for rule in RULES).items() if count > 1] == []
+
+
+def test_the_catalogue_has_the_rules_of_every_lifecycle() -> None:
+    """It lists them without loading what judges; the fold knows those of its lifecycles."""
+    assert REGISTRY.catalogue.rules == RULES
 
 
 def test_every_rule_is_broken_somewhere() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.streams import bugs
 from rebalance_monitor.streaming.core.streams.bugs import Bug
-from rebalance_monitor.streaming.core.streams.laws import RULES
+from rebalance_monitor.streaming.core.streams.rules import RULES
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases_streams_record import KNOWN
 from tests.streaming.core.rules.streams import Thread, group

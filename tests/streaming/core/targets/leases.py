@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerResult, Outcome, Share
 from rebalance_monitor.streaming.core.targets import rules_consumer
-from rebalance_monitor.streaming.core.targets.breaches import Law
 from rebalance_monitor.streaming.core.targets.kind import Kind, KindWords
 from rebalance_monitor.streaming.core.targets.kinds import judged_by
+from rebalance_monitor.streaming.core.targets.law import Law
 from rebalance_monitor.streaming.core.targets.member import StatedPart
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.topics import KnownTopics

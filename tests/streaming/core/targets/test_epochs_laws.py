@@ -22,10 +22,11 @@ from rebalance_monitor.schemas.group_values import (
 )
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.targets.assigning import preferred
-from rebalance_monitor.streaming.core.targets.breaches import Breach, Law
+from rebalance_monitor.streaming.core.targets.breaches import Breach
 from rebalance_monitor.streaming.core.targets.expected import Comparison, explained
 from rebalance_monitor.streaming.core.targets.group import TargetGroup, waiting_for
 from rebalance_monitor.streaming.core.targets.kinds import CONSUMER
+from rebalance_monitor.streaming.core.targets.law import Law
 from rebalance_monitor.streaming.core.targets.laws import epoch_decreased
 from rebalance_monitor.streaming.core.targets.lifecycle import TargetsLifecycle
 from rebalance_monitor.streaming.core.targets.member import STATIC_AWAY
