@@ -12,8 +12,10 @@ pass deals the rest as before. A topic's racks count only if they can matter: so
 not every partition has a replica in every rack.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Sequence, Set
 from functools import lru_cache
+from itertools import islice
 
 from rebalance_monitor.assignors.java_order import utf16_key
 from .model import (
@@ -59,13 +61,14 @@ class _TopicState:
         rack = self.consumers[member]
         return not rack or (partition < len(self.racks) and rack in self.racks[partition])
 
-    def give(self, member: str, partitions: list[int]) -> None:
+    def give(self, member: str, partitions: Sequence[int]) -> None:
         share = self.shares[member]
         share.extend([(self.topic, partition) for partition in partitions])
         if len(share) > self.per:
             self.extra -= 1
-        gone = set(partitions)
-        self.unassigned = [partition for partition in self.unassigned if partition not in gone]
+
+    def gone(self, partitions: Set[int]) -> None:
+        self.unassigned = [partition for partition in self.unassigned if partition not in partitions]
 
 
 def recompute(members: Sequence[ConsumerMember], topics: TopicRacks, *, era: ConsumerEra = NEWEST) -> ConsumerResult:
@@ -171,33 +174,50 @@ def _dealt_together(some: Iterable[_TopicState], *, use_racks: bool) -> tuple[Sh
     if use_racks and len(states) > 1:
         _deal_aligned(states)
     elif states[0].needs_rack:
-        _deal(states[0], states[0].rack_fits)
+        _deal(states[0], by_rack=True)
     for state in states:
-        _deal(state, lambda _member, _partition: True)
+        _deal(state, by_rack=False)
         if use_racks:
             for share in state.shares.values():
                 share.sort()
     return tuple(state.shares for state in states)
 
 
-def _deal(state: _TopicState, fits: Callable[[str, int], bool]) -> None:
-    for member in state.consumers:
-        if not state.unassigned:
-            return
-        block = [partition for partition in state.unassigned if fits(member, partition)][: state.room(member)]
+def _deal(state: _TopicState, *, by_rack: bool) -> None:
+    """Each member takes the first partitions that are left, `by_rack`: of those with a replica in its rack. What a
+    member passes over is gone, so all members of a rack go once through its partitions."""
+    given: set[int] = set()
+    left: dict[str | None, Iterator[int]] = {}
+    for member, rack in state.consumers.items():
+        place = rack if by_rack else None
+        if place not in left:
+            left[place] = iter([one for one in state.unassigned if place is None or state.rack_fits(member, one)])
+        block = list(islice((one for one in left[place] if one not in given), state.room(member)))
         if block:
+            given.update(block)
             state.give(member, block)
+    state.gone(given)
 
 
 def _deal_aligned(states: Sequence[_TopicState]) -> None:
-    remaining = list(states[0].consumers)
+    """Each partition goes to the first member whose rack fits for all topics, and who has room for all of them. Room
+    only becomes less, so whoever has none is passed over once."""
+    waiting = defaultdict[str | None, deque[tuple[int, str]]](deque)
+    for place, (member, rack) in enumerate(states[0].consumers.items()):
+        waiting[rack].append((place, member))
+    given: set[int] = set()
     for partition in range(len(states[0].racks)):
-        member = next((m for m in remaining if all(s.rack_fits(m, partition) and s.room(m) > 0 for s in states)), None)
-        if member is None:
-            continue
-        for state in states:
-            state.give(member, [partition])
-        if not any(state.room(member) > 0 for state in states):
-            remaining.remove(member)
-            if not remaining:
-                return
+        shared = frozenset[str].intersection(*(state.racks[partition] for state in states))
+        first: list[tuple[int, str]] = []
+        for rack in (None, *shared):
+            members = waiting[rack]
+            while members and not all(state.room(members[0][1]) > 0 for state in states):
+                members.popleft()
+            first += islice(members, 1)
+        if first:
+            _, member = min(first)
+            given.add(partition)
+            for state in states:
+                state.give(member, [partition])
+    for state in states:
+        state.gone(given)

@@ -25,7 +25,7 @@ may be `INCREDIBLE`. A process that reports more than E counts as one that holds
     400 <= E < 900, E <= 400 + L         {A, C}          B lags as much as D
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from rebalance_monitor.assignors.streams.application import RUNNING
@@ -121,6 +121,17 @@ def lag_of(sums: Mapping[ProcessId, int], process: ProcessId, end: int) -> int:
     """How far a process lags under this end offset, as the leader counts it (streams.md 3.6.2)."""
     total = sums.get(process, 0)
     return total if total < 0 else end if total > end else end - total
+
+
+def least_lag(
+    sums: Mapping[ProcessId, int], processes: Set[ProcessId], without: Set[ProcessId], end: int
+) -> int | None:
+    """The lag of whoever lags least of these processes `without` some; None where nobody is left. Most report nothing
+    of most tasks, and all of those lag alike."""
+    told = [lag_of(sums, process, end) for process in sums if process in processes and process not in without]
+    if len(told) < len(processes) - len(processes & without):
+        told.append(end)
+    return min(told, default=None)
 
 
 def firsts(listed: Iterable[Possible]) -> list[Possible]:

@@ -25,7 +25,7 @@ from .catalogue_placement import (
     UNEVEN_TOTAL,
     UNSTICKY_THREAD,
 )
-from .caught_up import Possible, lag_of, possible
+from .caught_up import Possible, lag_of, least_lag, possible
 from .facts import OK, Facts, StreamsLaw, Violations, found, listed
 from .topology import key_of
 
@@ -96,7 +96,8 @@ def _is_behind(facts: Facts, task: TaskId, process: ProcessId, possible: Possibl
     if process in possible.caught_up or not (possible.caught_up or always):
         return False
     own = _lag(facts, task, process, possible.end)
-    return bool(possible.caught_up) or any(_lag(facts, task, other, possible.end) < own for other in facts.processes)
+    least = least_lag(facts.sums.get(task, {}), facts.processes.keys(), frozenset(), possible.end)
+    return bool(possible.caught_up) or (least is not None and least < own)
 
 
 def _behind_standby(facts: Facts) -> Violations:
@@ -116,8 +117,8 @@ def _behind_standby(facts: Facts) -> Violations:
 
 def _badly_copied(facts: Facts, task: TaskId, wanted: int, possible: Possible) -> bool:
     holders = facts.copies[task]
-    free = [process for process in facts.processes if process not in holders and process != facts.runs[task]]
-    least = min((_lag(facts, task, process, possible.end) for process in free), default=None)
+    sums = facts.sums.get(task, {})
+    least = least_lag(sums, facts.processes.keys(), {*holders, facts.runs[task]}, possible.end)
     if least is None:
         return False
     bad = sum(

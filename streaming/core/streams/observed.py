@@ -138,10 +138,11 @@ def detail_of(
     parts = tuple(_subtopology(record, part, wanted) for part in record.seen)
     leader = next((thread.process_id for thread in record.threads if thread.id == record.leader), None)
     times = [thread.next_rebalance_ms for thread in record.threads if thread.next_rebalance_ms is not None]
+    readers = _readers(record)
     return StreamsDetail(
         version=max((thread.told.version for thread in record.threads), default=0),
         processes=tuple(
-            _process(record, process_id, threads, roles, ends, leads=process_id == leader)
+            _process(readers, process_id, threads, roles, ends, leads=process_id == leader)
             for process_id, threads in record.processes().items()
         ),
         subtopologies=parts,
@@ -154,8 +155,20 @@ def detail_of(
     )
 
 
+Readers = Mapping[TopicPartition, Sequence[TaskId]]
+"""Which tasks read a partition."""
+
+
+def _readers(record: ObservedRecord) -> Readers:
+    found: dict[TopicPartition, list[TaskId]] = {}
+    for task, partitions in record.tasks.items():
+        for partition in partitions:
+            found.setdefault(partition, []).append(task)
+    return found
+
+
 def _process(
-    record: ObservedRecord,
+    readers: Readers,
     process_id: ProcessId,
     threads: Sequence[StreamsThread],
     roles: Roles | None,
@@ -171,7 +184,7 @@ def _process(
     return StreamsProcess(
         process_id=str(process_id),
         host=first.row.client_host.lstrip("/"),
-        threads=tuple(_thread(record, thread, roles) for thread in threads),
+        threads=tuple(_thread(readers, thread, roles) for thread in threads),
         end_point=first.said.end_point,
         rack=first.wanted.rack,
         tags=dict(first.said.client_tags),
@@ -183,13 +196,8 @@ def _process(
     )
 
 
-def _thread(record: ObservedRecord, thread: StreamsThread, roles: Roles | None) -> ThreadTasks:
-    owned = frozenset(thread.wanted.owned)
-    lost = [
-        task
-        for task, partitions in record.tasks.items()
-        if task not in thread.active and any(partition in owned for partition in partitions)
-    ]
+def _thread(readers: Readers, thread: StreamsThread, roles: Roles | None) -> ThreadTasks:
+    lost = {task for partition in thread.wanted.owned for task in readers.get(partition, ())}.difference(thread.active)
     plain = ThreadTasks(
         member_id=thread.id,
         active=_texts(thread.active),
