@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history fuzz sweep postgresql attack foreign share probing chaos oracle test test-of check metrics-page rooms picture clean
+.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history bench-hostile fuzz sweep postgresql attack foreign share probing chaos oracle test test-of check metrics-page rooms picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bench-growth: install  ## measure drains of growing loads, one dimension at a ti
 bench-history: install  ## what a generation takes in the database, and 45 days of history in virtual time (about 4 min)
 	@$(BIN)/python -m lab.bench.stored
 	@exec $(BIN)/python -m lab.bench.month $(ARGS)
+
+bench-hostile: install  ## what becomes of small groups while another load does its worst (about 8 min)
+	@exec $(BIN)/python -m lab.bench.hostile $(ARGS)
 
 bench-decode: install  ## measure decoding against kafka-python on one core; writes docs/benchmarks-decode.md
 	@exec $(BIN)/python -m lab.bench.decoding.compared

@@ -27,6 +27,8 @@ MEMBERS = 4
 PARTITIONS_READ = 8
 GROUP_SHARE = 0.01
 FLUSH_S = 120.0
+LARGEST_BYTES = 16_000_000
+"""Of a record; brokers take 1 MB unless they are told otherwise."""
 
 Record = tuple[int, bytes, bytes]  # partition, key, value
 
@@ -49,7 +51,7 @@ def _commit(group: str, topic: str, partition: int, offset: int, now_ms: int) ->
     return key, struct.pack(">hqi", 3, offset, -1) + _string("") + struct.pack(">q", now_ms)
 
 
-def _members(group: str) -> tuple[GroupMember, ...]:
+def members_of(group: str) -> tuple[GroupMember, ...]:
     subscription = encode_subscription(ConsumerSubscription(version=1, topics=("orders",)))
     each = PARTITIONS_READ // MEMBERS
     return tuple(
@@ -69,11 +71,29 @@ def _members(group: str) -> tuple[GroupMember, ...]:
     )
 
 
+def generation(name: str, number: int, members: tuple[GroupMember, ...], now_ms: int) -> tuple[bytes, bytes]:
+    """Key and value of a group's record."""
+    group = GroupMetadata(
+        version=3, protocol_type="consumer", generation=number, protocol="range",
+        leader=members[0].member_id, state_ms=now_ms, members=members,
+    )  # fmt: skip
+    return group_key(name), encode_group_metadata(group)
+
+
+def group_key(name: str) -> bytes:
+    return struct.pack(">h", 2) + _string(name)
+
+
+def place(name: str, partitions: int) -> int:
+    """The partition of a group."""
+    return abs(java_hash(name)) % partitions
+
+
 def records(count: int, partitions: int, now_ms: int) -> Iterator[Record]:
     """`count` records; every hundredth is a group's next generation. The same for the same arguments."""
     names = [f"consumer-{number:04}" for number in range(GROUPS)]
-    places = [abs(java_hash(name)) % partitions for name in names]
-    members = [_members(name) for name in names]
+    places = [place(name, partitions) for name in names]
+    members = [members_of(name) for name in names]
     every = round(1 / GROUP_SHARE)
     for number in range(count):
         if number % every:
@@ -81,11 +101,7 @@ def records(count: int, partitions: int, now_ms: int) -> Iterator[Record]:
             yield places[which], *_commit(names[which], "orders", number % PARTITIONS_READ, number, now_ms)
             continue
         turn, which = divmod(number // every, GROUPS)
-        group = GroupMetadata(
-            version=3, protocol_type="consumer", generation=turn + 1, protocol="range",
-            leader=members[which][0].member_id, state_ms=now_ms, members=members[which],
-        )  # fmt: skip
-        yield places[which], struct.pack(">h", 2) + _string(names[which]), encode_group_metadata(group)
+        yield places[which], *generation(names[which], turn + 1, members[which], now_ms)
 
 
 def generations(count: int) -> int:
@@ -111,6 +127,7 @@ def append(bootstrap: str, written: Iterable[tuple[str, int, bytes | None, bytes
         {
             "bootstrap.servers": bootstrap, "client.id": "__admin_client", "log_level": 0, "linger.ms": 20,
             "batch.size": 1_000_000, "queue.buffering.max.messages": 200_000, "on_delivery": told,
+            "message.max.bytes": LARGEST_BYTES,
         }
     )  # fmt: skip
     for topic, partition, key, value, at_ms in written:

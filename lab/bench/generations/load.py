@@ -41,12 +41,13 @@ CLUSTER = "load"
 
 @dataclass(slots=True)
 class Load:
-    """Groups that are played when the records are asked for. `planted`: codes of the rules that a generation breaks, by
-    group and generation, complete once all records were read."""
+    """Groups that are played when the records are asked for. `prefix`: what their names begin with. `planted`: codes of
+    the rules that a generation breaks, by group and generation, complete once all records were read."""
 
     size: Size
     kinds: tuple[str, ...] = tuple(KINDS)
     start_ms: int = START_MS
+    prefix: str = ""
     planted: dict[tuple[str, int], Rules] = field(default_factory=dict)
     generations: int = 0
     groups: list[PlayedGroup] = field(init=False)
@@ -60,7 +61,7 @@ class Load:
         self.groups = []
         for number in range(size.groups):
             kind = self.kinds[number % len(self.kinds)]
-            name = f"{kind}-{number:05}"
+            name = f"{self.prefix}{kind}-{number:05}"
             place = Place(self._log, self._queue, Random(f"{name} {size.seed}"))
             self.groups.append(KINDS[kind](name, place, size))
 
