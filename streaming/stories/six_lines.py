@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.connect.advice.words import whole_text
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
+from .cause_words import UNKNOWN, cause_text, kind_text
 from .durations import duration
 from .holdings import held, jobs_text
 from .known import GroupFacts, Published, names_of, transfers
 from .short_names import short_tail
-from .story import words
 
 MOST_NAMES = 6
 MOST_CAUSES = 3
@@ -214,8 +214,8 @@ def _tally(known: GroupFacts, from_ms: int) -> str:
     """What made the group rebalance from then on, the most frequent first; who came and went most often."""
     several = [one for one in known.generations if one["at_ms"] >= from_ms]
     kinds = Counter(cause["kind"] for one in several for cause in one["cause"])
-    none = kinds.pop("unknown", 0)
-    parts = [f"{words(kind)} {count} times" for kind, count in kinds.most_common(MOST_CAUSES)]
+    none = kinds.pop(UNKNOWN, 0)
+    parts = [f"{count} times {kind_text(kind)}" for kind, count in kinds.most_common(MOST_CAUSES)]
     if none:
         parts.append(f"no visible cause in {none} of the last {counted(len(several), 'generation')}")
     last = next((one for one in several if _known_causes(one)), None)
@@ -238,10 +238,8 @@ def _known_causes(generation: Published) -> str:
 
 def _causes(causes: Iterable[Published], called: dict[str, str]) -> Iterator[str]:
     for cause in causes:
-        if cause["kind"] != "unknown":
-            subjects = listed([called.get(one["id"]) or short_tail(one["id"]) for one in cause["subjects"]], MOST_NAMES)
-            sure = "" if cause["certainty"] == "certain" else f" ({cause['certainty']})"
-            yield f"{words(cause['kind'])}{' ' if subjects else ''}{subjects}{sure}"
+        if cause["kind"] != UNKNOWN:
+            yield cause_text(cause, lambda name: called.get(name) or short_tail(name), MOST_NAMES)
 
 
 def _do(found: Published) -> str:

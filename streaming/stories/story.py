@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.streams.words import summary
+from .cause_words import cause_text
 from .durations import duration
 from .holdings import held, jobs_text
 from .lag_text import held_up_text
@@ -158,11 +159,8 @@ def _named(workers: dict[str, str], member_id: str | None) -> str:
 
 
 def _cause(cause: Object) -> str:
-    subjects = listed([one["id"] for one in cause["subjects"]], 4)
-    sure = "" if cause["certainty"] == "certain" else f" ({cause['certainty']})"
     said = [one["text"] for one in cause["evidence"] if "text" in one]
-    why = f": {said[0]}" if said else ""
-    return f"{words(cause['kind'])}{' ' if subjects else ''}{subjects}{sure}{why}"
+    return f"{cause_text(cause)}{f'; {said[0]}' if said else ''}"
 
 
 def _expected(document: Object, workers: dict[str, str]) -> Iterable[str]:

@@ -16,6 +16,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from rebalance_monitor.streaming.core.model.results import Certainty
+from .cause_words import KINDS, STATIC_GONE
 from .known import Published
 from .rebalances import Explained, SeenRebalance, seen, weakest
 from .why_patterns import PATTERNS, contested_instances
@@ -23,41 +24,6 @@ from .why_patterns import PATTERNS, contested_instances
 MOST_REBALANCES, MOST_MEMBERS = 2_000, 30_000
 """So many generations at most are looked at, and so many members of them all together: the newest."""
 EVIDENCE, MOST_NAMED = 3, 4
-STATIC_GONE = "static_member_gone"
-KINDS: Mapping[str, str] = {
-    "zombie_returned": "workers came back with what others had been given",
-    "worker_lost": "workers were lost",
-    "member_lost": "members were removed: they fell silent, or did not do in time what they had to",
-    "worker_left": "workers left by a request",
-    "member_left": "members left by a request",
-    "static_member_gone": "static members were away for longer than their session time-out",
-    "worker_gone": "workers went; the records do not tell whether they left or were lost",
-    "member_gone": "members went; the records do not tell whether they left or were lost",
-    "worker_bounced": "workers were restarted",
-    "member_replaced": "members were replaced by another process of the same instance id",
-    "worker_joined": "workers joined",
-    "member_joined": "members joined",
-    "connector_deleted": "connectors were deleted",
-    "connector_created": "connectors were created",
-    "connector_rescaled": "connectors got another number of tasks",
-    "connector_reconfigured": "connectors were configured anew",
-    "subscription_changed": "members changed what they subscribe to",
-    "configuration_changed": "the group's configuration was changed",
-    "topic_changed": "topics were made, grew or were deleted",
-    "partitions_initialized": "partitions of a share group were initialized",
-    "protocol_changed": "the group changed its protocol",
-    "delay_expired": "the scheduled delay was over",
-    "revocation_follow_up": "what members gave up in the one before was handed out",
-    "backoff_follow_up": "workers joined again after a back-off",
-    "config_mismatch": "workers had read the configuration to different offsets",
-    "probing_rebalance": "a probing rebalance of Kafka Streams was due",
-    "version_probing": "members of a newer version of Kafka Streams were there",
-    "worker_rejoined": "workers joined again; nothing tells what had changed for them",
-    "member_rejoined": "members joined again; nothing tells what had changed for them",
-    "begun_by_coordinator": "the coordinator began it for another reason, which its log names",
-    "leader_changed": "another worker leads",
-}
-"""Each cause that one generation can have as it is told, in the order in which one of several is chosen."""
 PATTERN_CODES = (
     "instance_id_used_twice", "poll_interval_exceeded", "session_timed_out", "rolling_restart",
     "worker_back_within_delay", "member_comes_and_goes", "partitions_added", "topic_added", "hand_over",

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.messages import listed
+from rebalance_monitor.streaming.stories.cause_words import UNKNOWN, kind_text
 from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.holdings import by_number
 from rebalance_monitor.streaming.stories.lanes import LaneBar, LaneMark, MemberLane
@@ -245,7 +246,7 @@ def _mark(cluster: str, group: str, scale: _Scale, mark: LaneMark, following: La
 
 
 def _rebalance(mark: LaneMark) -> str:
-    causes = ", ".join(map(words, mark.causes)) or "cause not known"
+    causes = ", ".join(map(kind_text, mark.causes or (UNKNOWN,)))
     return f"generation {mark.generation}: {causes}; verdict {words(mark.grade)}"
 
 

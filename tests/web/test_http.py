@@ -67,7 +67,7 @@ def test_a_group_shows_matrix_timeline_and_countdown(page: httpx.Client) -> None
     text = page.get("/group", params={"cluster": "gamma", "group": "waits"}).text
     assert re.search(r'data-until="\d+"', text)
     assert "orders-0, orders-1 held back because w3:8083 went away" in text
-    assert "worker lost w3:8083 (likely)" in text
+    assert "workers were lost: w3:8083 (likely)" in text
     assert "task orders-0 has no holder" in text
     text = page.get("/group", params={"cluster": "alpha", "group": "zombies"}).text
     assert '<th scope="col" class="worker" title="127.0.0.1:19305"><bdi>19305</bdi></th>' in text

@@ -77,7 +77,7 @@ def test_a_rebalance_leads_to_itself_and_what_came_of_it() -> None:
         ("▼", "50.00%", "match"),
         ("●", "56.00%", "unexplained"),
     ]
-    assert drawing.marks[0].title == "00:25:00, generation 4: worker lost, leader changed; verdict match"
+    assert drawing.marks[0].title == "00:25:00, generation 4: workers were lost, another worker leads; verdict match"
     assert parse_qs(urlsplit(drawing.marks[0].href).query) == {
         "cluster": ["c"], "group": ["g&h"], "from": ["1440000"], "to": ["1620000"],
     }  # fmt: skip

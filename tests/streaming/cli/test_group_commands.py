@@ -45,7 +45,7 @@ def test_what_happened_before_is_told_in_order(capsys: pytest.CaptureFixture[str
     happened = [line for line in capsys.readouterr().out.splitlines() if line.startswith("2026-")]
     moments = [line[:23] for line in happened]
     assert moments == sorted(moments)
-    assert any("generation 9, match: worker lost" in line for line in happened)
+    assert any("generation 9, match: workers were lost" in line for line in happened)
     assert any("duplicate_active opened" in line for line in happened)
 
 

@@ -32,7 +32,7 @@ def test_a_worker_that_is_lost() -> None:
         "12 connectors and tasks stayed where they were and went on: only changes are sent.",
         "Connectors and tasks per worker after it: 3 to 5; nobody has idle-a-1, idle-a-4, idle-b-2.",
     )
-    assert story["What comes next"][0] == "9.7 s later came generation 10: delay expired (likely)."
+    assert story["What comes next"][0] == "9.7 s later came generation 10: the scheduled delay was over (likely)."
 
 
 def test_a_worker_that_comes_back_with_what_others_have() -> None:
