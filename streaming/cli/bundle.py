@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.streaming.core.reading.pseudonyms import format_words, names_in, renamed, renaming, words_in
-from rebalance_monitor.streaming.core.reading.secrets import masked, secrets_in
+from rebalance_monitor.streaming.core.reading.secrets import masked, masked_values, secrets_in
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, Replayed
 from rebalance_monitor.streaming.core.shown import show_record
 from rebalance_monitor.streaming.stories.offline import offline_page
@@ -45,7 +45,8 @@ def bundle(arguments: argparse.Namespace) -> int:
     what looks like a secret are judged otherwise."""
     out = Path(arguments.out)
     if not arguments.out or out.exists():
-        raise InputError(f"--out {arguments.out!r} is there already or empty; name a file that is not there yet")
+        why = f"{out} is there already" if arguments.out else "--out is empty"
+        raise InputError(f"{why}; name a file that is not there yet")
     at_ms = None if arguments.at is None else moment_ms(arguments.at, "--at")
     half = out.with_name(f".{out.name}.{os.getpid()}")
     try:
@@ -125,12 +126,12 @@ def _shareable(half: Path, contents: BundleContents, at_ms: int | None) -> Objec
     names = {name for one in told.objects for name in names_in(one, words)}
     names.update(name for one in _stated(contents) for name in names_in(one, words, fields=True))
     rename = renaming(names, random_source.token_bytes(32))
-    objects = [renamed(one, words, rename) for one in told.objects]
+    objects = [masked_values(renamed(one, words, rename), lambda raw: masked(raw)[0]) for one in told.objects]
     about = {**about, "groups": [rename(group) for group in contents.groups]}
     removed = ("Names, hosts and client ids are digests: equal names are equal digests. There are no records.",)
     files = _told(Replayed(objects=objects, end_ms=told.end_ms), _title(about), removed)
     files[STORY] = _renamed_page(files[STORY], rename)
-    _write(half, {BUNDLE: _json(about), **{name: masked(raw)[0] for name, raw in files.items()}})
+    _write(half, {BUNDLE: _json(about), **files})
     return about
 
 

@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.core.fold.topics import TopicKind
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.decoding import glance, wanted_key_prefix
-from rebalance_monitor.streaming.core.reading.secrets import masked
+from rebalance_monitor.streaming.core.reading.secrets import masked, masked_values
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord
 from .captures import (
     ENDS,
@@ -179,16 +179,8 @@ def without_secrets(contents: BundleContents) -> BundleContents:
         told.update(dict.fromkeys(f"{where}: what looks like {what} was replaced by stars" for what in found))
         return starred
 
-    def clean_json(value: Any, where: str, field: str = "") -> Any:
-        match value:
-            case dict():
-                return {clean_json(key, where): clean_json(one, where, key) for key, one in value.items()}
-            case list():
-                return [clean_json(one, where, field) for one in value]
-            case str():  # the field may say that its value is a secret
-                return clean(f"{field}={value}".encode(), where).decode()[len(field) + 1 :]
-            case _:
-                return value
+    def clean_json(value: Any, where: str) -> Any:
+        return masked_values(value, lambda raw: clean(raw, where))
 
     return replace(
         contents,

@@ -239,10 +239,8 @@ def _more_rebalances(fold: Intake, at_ms: int, here: Evidence) -> Finding | None
         return None
     # Of several at once the clock before was ahead: when the first one was completed is not known.
     span = "until" if times[0] in times[1:] else f"from {utc(times[0])} to"
-    text = (
-        f"{counted(len(times), 'generation')} were completed {span} {utc(times[-1])}, and "
-        f"{len(times) - 1} within an hour are expected at most"
-    )
+    what = f"{len(times)} generations were completed {span}" if len(times) > 1 else "a generation was completed at"
+    text = f"{what} {utc(times[-1])}, and {len(times) - 1} within an hour are expected at most"
     return finding_of(MORE_REBALANCES, (Subject("group", fold.group),), text, (here,))
 
 
