@@ -14,6 +14,9 @@ COPY dashboards dashboards
 # The build backend is the one thing outside the lock; it is used here and does not get into the image.
 RUN /opt/rebalance-monitor/bin/pip install --no-cache-dir --no-deps . \
     && /opt/rebalance-monitor/bin/rebalance-monitor --help > /dev/null
+# What is in there, for scanners: docs/security.md. The distribution's packages are in its own database.
+COPY lab/supply/sbom.py ./
+RUN /opt/rebalance-monitor/bin/python sbom.py requirements-run.lock > /opt/rebalance-monitor/sbom.cdx.json
 
 FROM python:3.11-slim-bookworm
 # Java's packages register manual pages, and the slim image has no folder for them.

@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history bench-hostile fuzz sweep postgresql attack foreign share probing chaos oracle test test-of check metrics-page rooms picture clean
+.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history bench-hostile fuzz sweep postgresql attack foreign share probing chaos oracle test test-of check audit metrics-page rooms picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -93,6 +93,9 @@ test-of: install  ## run what a change in one folder needs, without the integrat
 check: install  ## static checks: ruff, its format, mypy, import contracts
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
+audit: install  ## ask OSV what is known against the locked packages; where it does not answer, verify the lock's hashes
+	@exec $(BIN)/python -m lab.supply.audit
+
 metrics-page: install  ## write docs/metrics.md anew, every series with a sample
 	@$(BIN)/python -m tests.streaming.metrics.metrics_page
 
@@ -106,6 +109,7 @@ picture: install  ## make the pictures in docs anew: the page over replayed capt
 lock:  ## resolve requirements.lock anew (needs uv on PATH)
 	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements.lock
 	uv pip compile pyproject.toml --extra run --extra audit --extra dashboards --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -c requirements.lock -o requirements-run.lock
+	echo pip-audit | uv pip compile - --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -q -o requirements-audit.lock
 
 clean:  ## remove the environment, the jars and the demo's data
 	rm -rf .venv .build .demo

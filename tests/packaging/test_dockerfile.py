@@ -5,6 +5,7 @@ groupadd, useradd, which note what they were asked) and one installation: the lo
 are installed here, from a lock of which the image's is a part (tests/compose/test_files.py).
 """
 
+import json
 import os
 import re
 import shlex
@@ -165,6 +166,16 @@ def test_the_command_of_the_image_runs(built: Built) -> None:
     assert done.returncode == 2
     assert re.fullmatch(r"rebalance-monitor: [^\n]*/etc/rebalance-monitor/monitor.yaml[^\n]*\n", done.stderr)
     assert built.run("python3 -c 'import pyspark, confluent_kafka, psycopg, httpx'").returncode == 0
+
+
+def test_the_image_says_what_is_in_it(built: Built) -> None:
+    written = (built.folder / "opt" / "rebalance-monitor" / "sbom.cdx.json").read_text(encoding="utf-8")
+    bom = json.loads(written)
+    named = {component["name"]: component for component in bom["components"]}
+    assert {"pyspark", "confluent-kafka", "pip"} <= set(named)
+    assert named["spark-streaming_2.13"]["version"] == named["pyspark"]["version"]
+    assert bom["metadata"]["component"]["name"] == "rebalance-monitor"
+    assert str(built.folder) not in written
 
 
 def test_nothing_of_the_sources_is_needed_any_more(built: Built) -> None:
