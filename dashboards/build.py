@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 
+from rebalance_monitor.streaming.cli.examples import show_own_examples
 from rebalance_monitor.streaming.core.metrics import CLUSTER, label_problem
 from rebalance_monitor.streaming.core.runbooks import Addresses
 from . import tables
@@ -67,18 +68,24 @@ CLUSTER_LABEL_HELP = "the label that names the Kafka cluster, as metrics.cluster
 SELECTOR_HELP = "label matchers for the monitor's series, such as 'job=\"rebalance-monitor\"' (default: all series)"
 
 
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    usage = argparse.ArgumentParser(prog="rebalance-monitor dashboards build", description=__doc__)
+    usage.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
+    usage.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")
+    usage.add_argument("--docs", type=Path, default=DOCS, metavar="DIR", help="where generated pages are or go")
+    usage.add_argument("--public-url", default=OF_THE_MONITOR, metavar="URL", help=PUBLIC_URL_HELP)
+    usage.add_argument("--runbooks", default=None, metavar="URL", help=RUNBOOKS_HELP)
+    usage.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
+    usage.add_argument("--selector", type=selector, default="", metavar="MATCHERS", help=SELECTOR_HELP)
+    usage.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
+    show_own_examples(usage, "dashboards build")
+    return usage
+
+
 def main(argv: Sequence[str]) -> int:
     """Write or check the generated files. 0: written or equal; 1: `--check` found a difference."""
-    parser = argparse.ArgumentParser(prog="rebalance-monitor dashboards build", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
-    parser.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")
-    parser.add_argument("--docs", type=Path, default=DOCS, metavar="DIR", help="where generated pages are or go")
-    parser.add_argument("--public-url", default=OF_THE_MONITOR, metavar="URL", help=PUBLIC_URL_HELP)
-    parser.add_argument("--runbooks", default=None, metavar="URL", help=RUNBOOKS_HELP)
-    parser.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
-    parser.add_argument("--selector", type=selector, default="", metavar="MATCHERS", help=SELECTOR_HELP)
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
-    options = parser.parse_args(argv)
+    options = parser().parse_args(argv)
     drifted = False
     made = render(Addresses(options.public_url, options.runbooks), options.cluster_label, options.selector)
     files = {name: (options.out / name, text) for name, text in made.items()}

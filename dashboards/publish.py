@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rebalance_monitor.streaming.cli.examples import show_own_examples
 from rebalance_monitor.streaming.core.metrics import CLUSTER
 from .build import CLUSTER_LABEL_HELP, SELECTOR_HELP, cluster_label, render, selector
 from .grafana import Grafana, GrafanaRefused, HeldDashboard
@@ -101,19 +102,25 @@ def publish(
         yield step
 
 
+def parser() -> argparse.ArgumentParser:
+    """The command's options."""
+    usage = argparse.ArgumentParser(prog="rebalance-monitor dashboards publish", description=__doc__)
+    usage.add_argument("--url", required=True, help="address of Grafana, such as http://127.0.0.1:3000")
+    usage.add_argument("--folder", default=None, metavar="UID", help="folder to put them into (default: General)")
+    usage.add_argument("--folder-title", default=None, metavar="TEXT", help="make the folder, if it is missing")
+    usage.add_argument("--dry-run", action="store_true", help="change nothing; show what would be")
+    usage.add_argument("--force", action="store_true", help="overwrite what was edited by hand, too")
+    usage.add_argument("--token-file", type=Path, default=None, help=f"file with the token; else ${TOKEN_VARIABLE}")
+    usage.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
+    usage.add_argument("--selector", type=selector, default="", metavar="MATCHERS", help=SELECTOR_HELP)
+    usage.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
+    show_own_examples(usage, "dashboards publish")
+    return usage
+
+
 def main(argv: Sequence[str]) -> int:
     """Upload the dashboards. 0: all are there; 1: one was edited by hand; 2: wrong usage, or Grafana refuses."""
-    parser = argparse.ArgumentParser(prog="rebalance-monitor dashboards publish", description=__doc__)
-    parser.add_argument("--url", required=True, help="address of Grafana, such as http://127.0.0.1:3000")
-    parser.add_argument("--folder", default=None, metavar="UID", help="folder to put them into (default: General)")
-    parser.add_argument("--folder-title", default=None, metavar="TEXT", help="make the folder, if it is missing")
-    parser.add_argument("--dry-run", action="store_true", help="change nothing; show what would be")
-    parser.add_argument("--force", action="store_true", help="overwrite what was edited by hand, too")
-    parser.add_argument("--token-file", type=Path, default=None, help=f"file with the token; else ${TOKEN_VARIABLE}")
-    parser.add_argument("--cluster-label", type=cluster_label, default=CLUSTER, metavar="NAME", help=CLUSTER_LABEL_HELP)
-    parser.add_argument("--selector", type=selector, default="", metavar="MATCHERS", help=SELECTOR_HELP)
-    parser.add_argument("-o", "--output", choices=("table", "json"), default="table", help="how to report")
-    options = parser.parse_args(argv)
+    options = parser().parse_args(argv)
     edited = False
     try:
         grafana = Grafana(options.url, _token(options.token_file))

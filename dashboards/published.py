@@ -25,7 +25,7 @@ in [maintenance.md](maintenance.md).
 
 def pages(cluster_label: str = CLUSTER) -> dict[str, str]:
     """File name -> text: the runbooks, the table of all rules, and the advice as it was played."""
-    return {**runbooks(cluster_label), "rules.md": rules_table(), "advice.md": advice_page(RULES)}
+    return {**runbooks(cluster_label), "rules.md": rules_table(), "connect-steps.md": advice_page(RULES)}
 
 
 def published() -> dict[str, str]:

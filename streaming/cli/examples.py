@@ -38,6 +38,15 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "gaps acknowledge": ("gaps acknowledge --cluster production --config monitor.yaml",),
     "rules": ("rules", "rules duplicate_active"),
     "dashboards": ("dashboards build --help", "dashboards build --check", "dashboards publish --help"),
+    "dashboards build": (
+        "dashboards build --check",
+        "dashboards build --out rules --cluster-label kafka_cluster",
+        "dashboards build --out rules --selector 'env=\"prod\"'",
+    ),
+    "dashboards publish": (
+        "dashboards publish --url http://127.0.0.1:3000 --token-file token --dry-run",
+        "dashboards publish --url https://grafana.example --folder kafka --folder-title Kafka",
+    ),
     "completion": ("completion bash",),
 }
 
@@ -59,9 +68,14 @@ def leaves(parser: argparse.ArgumentParser, name: str = "") -> Iterator[tuple[st
             yield from leaves(one, f"{name} {word}".strip())
 
 
+def show_own_examples(command: argparse.ArgumentParser, name: str) -> None:
+    """The command's help ends with its examples."""
+    lines = "\n".join(f"  rebalance-monitor {one}" for one in EXAMPLES[name])
+    command.epilog, command.formatter_class = f"examples:\n{lines}\n", Examples
+
+
 def show_examples(parser: argparse.ArgumentParser) -> None:
     """Each command ends its help with its examples."""
     for name, command in leaves(parser):
         if name in EXAMPLES:
-            lines = "\n".join(f"  rebalance-monitor {one}" for one in EXAMPLES[name])
-            command.epilog, command.formatter_class = f"examples:\n{lines}\n", Examples
+            show_own_examples(command, name)

@@ -5,10 +5,13 @@ import shlex
 
 import pytest
 
+from rebalance_monitor.dashboards import build, publish
 from rebalance_monitor.streaming.cli.commands import parser
 from rebalance_monitor.streaming.cli.examples import EXAMPLES, leaves
 
-COMMANDS = dict(leaves(parser()))
+DASHBOARDS = {"dashboards build": build.parser(), "dashboards publish": publish.parser()}
+"""Whose options are not among those of the command line, as they need an extra."""
+COMMANDS = dict(leaves(parser())) | DASHBOARDS
 
 
 def shown(name: str) -> list[str]:
@@ -28,3 +31,5 @@ def test_the_examples_are_of_the_command_and_it_takes_them(name: str) -> None:
         example = re.split(r"\s{2,}", text)[0]
         assert example == name or example.startswith(f"{name} ")
         parser().parse_args(shlex.split(example))
+        if name in DASHBOARDS:
+            DASHBOARDS[name].parse_args(shlex.split(example.removeprefix(name)))

@@ -118,7 +118,7 @@ def advice_page(rules: Sequence[Rule]) -> str:
     delays = " and ".join(f"{delay_ms // 1000} s" for delay_ms in DELAYS_MS)
     return "\n".join(
         (
-            "# Advice, played",
+            "# Steps of runbooks, played with Connect's assignors",
             "",
             MADE,
             "",
