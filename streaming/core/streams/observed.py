@@ -155,11 +155,11 @@ def detail_of(
     )
 
 
-Readers = Mapping[TopicPartition, Sequence[TaskId]]
+ReadingTasks = Mapping[TopicPartition, Sequence[TaskId]]
 """Which tasks read a partition."""
 
 
-def _readers(record: ObservedRecord) -> Readers:
+def _readers(record: ObservedRecord) -> ReadingTasks:
     found: dict[TopicPartition, list[TaskId]] = {}
     for task, partitions in record.tasks.items():
         for partition in partitions:
@@ -168,7 +168,7 @@ def _readers(record: ObservedRecord) -> Readers:
 
 
 def _process(
-    readers: Readers,
+    readers: ReadingTasks,
     process_id: ProcessId,
     threads: Sequence[StreamsThread],
     roles: Roles | None,
@@ -196,7 +196,7 @@ def _process(
     )
 
 
-def _thread(readers: Readers, thread: StreamsThread, roles: Roles | None) -> ThreadTasks:
+def _thread(readers: ReadingTasks, thread: StreamsThread, roles: Roles | None) -> ThreadTasks:
     lost = {task for partition in thread.wanted.owned for task in readers.get(partition, ())}.difference(thread.active)
     plain = ThreadTasks(
         member_id=thread.id,
