@@ -126,7 +126,7 @@ def weakest(some: Iterable[Certainty]) -> Certainty:
 
 def seen(documents: Iterable[Published]) -> list[SeenRebalance]:
     """The generations of one group in the order of its records, whatever the order that they are given in."""
-    ordered = sorted(documents, key=_place)
+    ordered = sorted(documents, key=record_order)
     found = []
     before: Published | None = None
     for document in ordered:
@@ -136,7 +136,8 @@ def seen(documents: Iterable[Published]) -> list[SeenRebalance]:
     return found
 
 
-def _place(document: Published) -> RecordOrder:
+def record_order(document: Published) -> RecordOrder:
+    """Where the generation stands among the records of its group."""
     return document["incarnation"], document["generation"], document["source"]["offset"]
 
 
@@ -149,7 +150,7 @@ def _seen(document: Published, before: Published | None) -> SeenRebalance:
     called = {one.member_id: one.name for one in (*there.values(), *here.values())} | names
     emptied = _emptied(document, here.keys() & there.keys())
     return SeenRebalance(
-        place=_place(document),
+        place=record_order(document),
         number=document["generation"],
         at_ms=document["at_ms"],
         source=document["source"],

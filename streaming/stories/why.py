@@ -19,6 +19,7 @@ from rebalance_monitor.streaming.core.model.results import Certainty
 from .cause_words import KINDS, STATIC_GONE
 from .known import Published
 from .rebalances import Explained, SeenRebalance, seen, weakest
+from .score import JudgedPrediction, judged, score_object
 from .why_patterns import PATTERNS, contested_instances
 
 MOST_REBALANCES, MOST_MEMBERS = 2_000, 30_000
@@ -48,7 +49,8 @@ class Ranking:
     """Why one group rebalanced, the most frequent first. `rebalances` = the sum of the counts + `cannot_tell`.
 
     `repeats`: records that repeat a generation, which are no rebalances. `first_ms`: of the oldest rebalance that was
-    looked at; `all_of_them`: there was no older one in the time that was asked for. `sampled`: the group is polled."""
+    looked at; `all_of_them`: there was no older one in the time that was asked for. `sampled`: the group is polled.
+    `predictions`: what was said with these generations, and what came of it."""
 
     reasons: tuple[RankedReason, ...] = ()
     rebalances: int = 0
@@ -58,6 +60,7 @@ class Ranking:
     last_ms: int | None = None
     all_of_them: bool = True
     sampled: bool = False
+    predictions: tuple[JudgedPrediction, ...] = ()
 
 
 def newest(documents: Iterable[Published]) -> tuple[list[Published], bool]:
@@ -75,6 +78,7 @@ def newest(documents: Iterable[Published]) -> tuple[list[Published], bool]:
 
 def ranking(documents: Iterable[Published], since_ms: int | None = None, *, all_of_them: bool = True) -> Ranking:
     """The ranking of one group's generations, in any order. Those before `since_ms` are only looked at."""
+    documents = list(documents)
     records = seen(documents)
     known = [one for one in records if not one.again]
     counted = {place for place, one in enumerate(known) if since_ms is None or one.at_ms >= since_ms}
@@ -100,6 +104,7 @@ def ranking(documents: Iterable[Published], since_ms: int | None = None, *, all_
         last_ms=max(times, default=None),
         all_of_them=all_of_them,
         sampled=any(one.polled for one in records),
+        predictions=tuple(one for one in judged(documents) if since_ms is None or one.made_ms >= since_ms),
     )
 
 
@@ -173,6 +178,7 @@ def ranking_object(cluster: str, group: str, since_ms: int | None, told: Ranking
             }
             for one in told.reasons
         ],
+        "predictions": score_object(told.predictions),
     }
 
 

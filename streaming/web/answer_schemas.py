@@ -5,6 +5,7 @@ from typing import Any
 from rebalance_monitor.streaming.core.costs import BY, FIGURES
 from rebalance_monitor.streaming.core.model.lags import TRENDS
 from rebalance_monitor.streaming.core.model.results import Certainty, Grade
+from rebalance_monitor.streaming.stories.score import FATES, Foretold
 from rebalance_monitor.streaming.stories.why import CODES
 from .contract import Schema
 from .expected import WHAT
@@ -250,6 +251,21 @@ OWN: dict[str, Schema] = {
             "all": {"type": "boolean", "description": "False: there were more, and only the newest were looked at."},
             "sampled": {"type": "boolean", "description": "The group is polled, not read: rebalances may be missing."},
             "reasons": {"type": "array", "items": ref("why_reason"), "description": "The most frequent first."},
+            "predictions": {
+                "type": "array",
+                "items": ref("prediction_score"),
+                "description": "What was said with these generations, and what came of it: docs/why.md.",
+            },
+        }
+    ),
+    "prediction_score": object_of(
+        {
+            "what": {"enum": [*Foretold]},
+            **{fate: {**_COUNT, "description": text} for fate, text in FATES.items()},
+            "longest_after_ms": {
+                "type": ["integer", "null"],
+                "description": "Of the hits, the longest time from the predicted moment to the record; null: no hit.",
+            },
         }
     ),
     "why_reason": object_of(

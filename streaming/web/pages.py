@@ -29,6 +29,7 @@ from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.expected_text import expected_text
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
+from rebalance_monitor.streaming.stories.score import told_score
 from rebalance_monitor.streaming.stories.short_names import short_names
 from rebalance_monitor.streaming.stories.six_lines import six_lines
 from rebalance_monitor.streaming.stories.story import GRADES, Story, story, words
@@ -293,6 +294,7 @@ def group_page(
         tasks=None if latest is None else task_view(latest.document),
         why=told_in_lines(why) if after is None else [],
         beside_why=told_beside(why),
+        score=told_score(why["predictions"]),
         strip=bars(stories),
         history=history,
         drawn=lanes_drawing(cluster, group, history),
