@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.stories import why
+from rebalance_monitor.streaming.stories.score import told_score
 from rebalance_monitor.streaming.web import pages
 from rebalance_monitor.streaming.web.api import PageSource
 from rebalance_monitor.streaming.web.reader import Reader
@@ -107,6 +108,13 @@ def test_the_group_page_has_the_ranking(page: httpx.Client) -> None:
     told = page.get("/group?cluster=alpha&group=zombies").text
     assert "Why it rebalances" in told
     assert "connectors were created: idle-a" in told
+
+
+def test_the_group_page_and_the_api_score_what_was_predicted_by_stored_generations(page: httpx.Client) -> None:
+    line = "end of a scheduled delay: 1 of 1 prediction true, at most 738 ms after; 4 overtaken"
+    assert line in page.get("/group?cluster=alpha&group=zombies").text
+    told = page.get("/api/v1/why?cluster=alpha&group=zombies&since_ms=0").json()
+    assert told_score(told["predictions"]) == [line]
 
 
 def test_the_ranking_is_that_of_all_generations_read_page_by_page(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

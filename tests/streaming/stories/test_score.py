@@ -42,6 +42,13 @@ def _counts(capture: str) -> dict[str, dict[str, int]]:
                 "probing_due": {"hit": 6, "not_judged": 1, "open": 1, "overtaken": 15},
             },
         ),
+        (
+            "captures-groups/streams-probing",
+            {
+                "moves_left": {"hit": 79, "open": 2},
+                "probing_due": {"hit": 80, "open": 1, "overtaken": 1},
+            },
+        ),
         ("captures-groups/streams-classic-4.3.1", {"moves_left": {"overtaken": 8}, "probing_due": {"overtaken": 12}}),
     ],
 )
