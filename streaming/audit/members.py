@@ -10,9 +10,9 @@ MEMBERS = suite(
     Contract(
         "member_bytes_stored",
         "the bytes that a member's hashes name are in assignments",
-        f"select {KEY} from rebalance_monitor.members m where exists (select from"
-        " (values (m.subscription_hash), (m.assignment_hash)) as named (hash) where named.hash is not null"
-        " and not exists (select from rebalance_monitor.assignments a where a.hash = named.hash))",
+        f"select distinct {KEY} from rebalance_monitor.members m"
+        " cross join lateral (values (m.subscription_hash), (m.assignment_hash)) as named (hash)"
+        " where named.hash not in (select hash from rebalance_monitor.assignments)",
     ),
     Contract(
         "member_once",

@@ -70,7 +70,8 @@ full join (select * from {shadow}.stored_generations where topic <> %(polled)s) 
 _SIDE = "jsonb_build_object('grade', {0}.grade, 'assignor', {0}.assignor, 'era', {0}.era, 'reason', {0}.reason)"
 _EXPECTED = """(select c.content -> 'expected' from {{{schema}}}.stored_contents c
     where (c.hash, c.day) = ({side}.content, {side}.day))"""
-_KIND = "{side}.document -> 'verdict' ->> 'reason_kind'"
+_KIND = """coalesce({side}.document -> 'verdict', (select c.content #> '{{{{document,verdict}}}}'
+    from {{{schema}}}.stored_contents c where (c.hash, c.day) = ({side}.content, {side}.day))) ->> 'reason_kind'"""
 _LAST = """(select cluster, "group", topic_id, partition, max("offset") as last_offset
     from {{{schema}}}.stored_generations where pending_until_ms is null group by 1, 2, 3, 4)"""
 # Whether the other one has been where only this one has a generation.
@@ -107,7 +108,7 @@ where case
     when (l."group", l.generation, l.grade, l.assignor, l.era)
         is distinct from (s."group", s.generation, s.grade, s.assignor, s.era) then true
     when l.reason is distinct from s.reason
-        and {_KIND.format(side="l")} is distinct from {_KIND.format(side="s")} then true
+        and {_KIND.format(schema="live", side="l")} is distinct from {_KIND.format(schema="shadow", side="s")} then true
     when l.content <> s.content then {_EXPECTED.format(schema="live", side="l")}
         is distinct from {_EXPECTED.format(schema="shadow", side="s")}
     else false end

@@ -1,8 +1,9 @@
 """A batch's results as rows of the tables: which column holds what."""
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, assert_never
 
 from rebalance_monitor.streaming.core import tables
@@ -25,10 +26,12 @@ from rebalance_monitor.streaming.core.model.results import (
     UndecodableRecord,
 )
 from .labels import incident_labels
+from .shared import hash_of, names_of, parted
 from .stored import incident_of
 from .tables import TableRow, row
 from .text import json_text, name
 
+NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
 
 
@@ -38,6 +41,8 @@ class Contents:
 
     generations: list[TableRow] = field(default_factory=list)
     contents: dict[tuple[str, int], str] = field(default_factory=dict)
+    assignments: dict[tuple[str, int], bytes] = field(default_factory=dict)
+    named: set[str] = field(default_factory=set)  # bytes that a generation of the batch names
     incidents: list[TableRow] = field(default_factory=list)
     parts: list[TableRow] = field(default_factory=list)
     part_ends: dict[TableRow, TableRow] = field(default_factory=dict)  # by the part's key: a batch may bring 100,000
@@ -51,8 +56,14 @@ class Contents:
     progress: list[TableRow] = field(default_factory=list)
 
 
-def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged_by: str = "") -> Contents:
-    """Sorts the results into tables. `judged_by` is the version of the monitor."""
+def contents(
+    results: Iterable[Result],
+    batch_id: int,
+    topic_id: TopicId,
+    judged_by: str = "",
+    blobs: Mapping[str, bytes] = NO_BLOBS,
+) -> Contents:
+    """Sorts the results into tables. `judged_by` is the version of the monitor; `blobs`: what members sent, by name."""
     rows = Contents()
     for result in results:
         shown = as_object(result)
@@ -60,10 +71,7 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
         match result:
             case Generation(cluster=cluster, source=at):
                 given["topic_id"] = topic_id(cluster, at.topic, at.partition, at.offset)
-                digest, content, given["document"] = _parted(shown)
-                rows.contents[digest, day_of(result.at_ms)] = content
-                made = row(tables.GENERATIONS, result, shown, **given)
-                rows.generations.append((*made, digest, json_text(_bytes_of(result))))
+                _generation(rows, result, shown, given, blobs)
             case Aftermath(cluster=cluster, source=at):
                 place = (cluster, topic_id(cluster, at.topic, at.partition, at.offset), at.partition, at.offset)
                 rows.aftermaths.append((*place, json_text(shown)))
@@ -92,37 +100,32 @@ def contents(results: Iterable[Result], batch_id: int, topic_id: TopicId, judged
     return rows
 
 
-def _bytes_of(generation: Generation) -> list[tuple[str | None, str | None]]:
-    """The names of what each member sent: subscription and assignment."""
-    return [(one.subscription_hash or None, one.assignment_hash or None) for one in generation.members]
+def _generation(
+    rows: Contents, generation: Generation, shown: Object, given: Mapping[str, Any], blobs: Mapping[str, bytes]
+) -> None:
+    """Its row, and once a day what it has in common with others."""
+    parts, day = parted(generation, shown, blobs), day_of(generation.at_ms)
+    content, sent = hash_of(parts.content), None
+    rows.contents[content, day] = parts.content
+    if parts.sent is not None:
+        sent = hash_of(parts.sent)
+        rows.contents[sent, day] = parts.sent
+    named = json_text(names_of(generation)) if parts.sent is None else None
+    made = row(tables.GENERATIONS, generation, shown, **{**given, "document": parts.own})
+    rows.generations.append((*made, content, named, sent))
+    rows.assignments.update({(one, day): blobs[one] for one in parts.named if one in blobs})
+    rows.named |= parts.named | parts.held
 
 
-def _parted(shown: Object) -> tuple[str, str, Object]:
-    """What generations repeat, with its name: members and what they should have. And the rest of the document."""
-    verdict = dict(shown["verdict"])
-    content = json_text({"members": shown["members"], "expected": verdict.pop("expected")})
-    rest = {**{key: value for key, value in shown.items() if key != "members"}, "verdict": verdict}
-    return hashlib.sha256(content.encode()).hexdigest()[:32], content, rest
+def blob_rows(rows: Contents, blobs: Mapping[str, bytes], now_ms: int) -> list[TableRow]:
+    """Each content once for each day of which a member has it; one whose generation is not written yet, today."""
+    waiting = {(one, day_of(now_ms)): blob for one, blob in blobs.items() if one not in rows.named}
+    return sorted((*key, blob) for key, blob in {**waiting, **rows.assignments}.items())
 
 
 def days_of(results: Iterable[Result]) -> set[int]:
     """Days of which generations are written."""
     return {day_of(one.at_ms) for one in results if isinstance(one, Generation)}
-
-
-def blob_rows(results: Iterable[Result], blobs: Mapping[str, bytes], now_ms: int) -> Iterator[TableRow]:
-    """Each content once for each day of which a member has it; one whose generation is not written yet, today."""
-    used = {
-        (digest, day_of(one.at_ms))
-        for one in results
-        if isinstance(one, Generation)
-        for named in _bytes_of(one)
-        for digest in named
-        if digest is not None
-    }
-    yield from ((digest, day, blobs[digest]) for digest, day in used if digest in blobs)
-    today, written = day_of(now_ms), {digest for digest, _ in used}
-    yield from ((digest, today, blob) for digest, blob in blobs.items() if digest not in written)
 
 
 def _part(rows: Contents, part: Part, shown: Object, given: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ from psycopg.errors import CheckViolation, LockNotAvailable
 from rebalance_monitor.streaming.core.columns import day_of
 from .database import Connection
 
-BY_DAY = ("stored_generations", "stored_contents", "assignments")
+BY_DAY = ("stored_generations", "stored_contents", "stored_assignments")
 OTHER = "other"
 WAITS = "2s"
 """How long for the tables, which whoever reads them holds as well."""

@@ -42,10 +42,11 @@ from .outbox import CHANNEL, notified_before
 from .past import StoredPast
 from .positions import lock_positions, place_of, positions_of
 from .refused import REFUSED, Writing
-from .text import clean, name, original, restored
+from .states import States
+from .text import clean, name, restored
 from .topic_ids import TopicIds
 from .topic_samples import topic_samples, write_topics
-from .waiting_rows import WAITING_ROWS, first_waiting, keep_waiting, next_waiting
+from .waiting_rows import WAITING_ROWS, keep_waiting, next_waiting
 from .writer import check_epoch, claim, identify
 
 KEPT_UNDECODABLE = 100
@@ -84,6 +85,7 @@ class PostgresStore(StoredPast):
         self._windows = windows if windows is not None else Windows()
         self._now_ms = now_ms
         self._days = Days()
+        self._states = States()
         # Before the first look, somebody may have been muted by the process before.
         self._may_be_muted, self._muted_until_ms = True, 0
 
@@ -124,27 +126,8 @@ class PostgresStore(StoredPast):
     def load(self, keys: Collection[GroupKey]) -> dict[GroupKey, StoredState]:
         if not keys:
             return {}
-        by_name = {(key.cluster, name(key.group)): key for key in keys}
         with self.database.session() as connection:
-            rows = connection.execute(
-                'select cluster, "group", version, state, due_ms, home, has_topics, revision, waits'
-                " from rebalance_monitor.states"
-                ' where (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))',
-                [list(column) for column in zip(*by_name, strict=True)],
-            ).fetchall()
-            first = first_waiting(connection, [row[:2] for row in rows if row[8]])
-        return {
-            by_name[cluster, group]: StoredState(
-                version=version,
-                state=bytes(state),
-                due_ms=due_ms,
-                home=home,
-                has_topics=has_topics,
-                revision=revision,
-                waiting=first.get((cluster, group), {}),
-            )
-            for cluster, group, version, state, due_ms, home, has_topics, revision, _ in rows
-        }
+            return self._states.load(connection, keys)
 
     def load_waiting(self, key: GroupKey, position: int) -> dict[int, bytes]:
         with self.database.session() as connection:
@@ -216,7 +199,7 @@ class PostgresStore(StoredPast):
             stored = lock_positions(connection, commit.ranges)
             ids = TopicIds(connection, commit.ranges)
             ids.prepare(commit.results)
-            rows = contents(commit.results, commit.batch_id, ids, self._version)
+            rows = contents(commit.results, commit.batch_id, ids, self._version, commit.blobs)
             notified = notified_of(connection, rows.transitions)
             muting = self._muting(connection, notified.told, commit)
             # One round trip for all that needs no answer; a savepoint needs one.
@@ -231,17 +214,7 @@ class PostgresStore(StoredPast):
                         for key, span in commit.ranges.items()
                     ],
                 )  # fmt: skip
-                states = writing.table(
-                    tables.STATES,
-                    [
-                        (
-                            key.cluster, name(key.group), original(key.group), one.version, one.state, one.due_ms,
-                            None if one.home is None else clean(one.home), one.has_topics, _length(one.waits),
-                            one.revision + 1,
-                        )
-                        for key, one in commit.states.items()
-                    ],
-                )  # fmt: skip
+                states = self._states.write(writing, commit.states)
                 keep_waiting(
                     connection,
                     [(key.cluster, name(key.group), *one.waits) for key, one in commit.states.items() if one.waits],
@@ -257,7 +230,7 @@ class PostgresStore(StoredPast):
                 writing.table(tables.STORED_GENERATIONS, rows.generations)
                 # In order: other bundles may write the same ones, and neither must wait for the other.
                 writing.table(tables.STORED_CONTENTS, sorted((*key, text) for key, text in rows.contents.items()))
-                writing.table(tables.ASSIGNMENTS, sorted(blob_rows(commit.results, commit.blobs, self._now_ms())))
+                writing.table(tables.ASSIGNMENTS, blob_rows(rows, commit.blobs, self._now_ms()))
                 writing.table(tables.GAPS, rows.gaps)
                 for last in (rows.aftermaths, rows.costs):
                     writing.rows("generations", 4, last, partial(last_words.complete, connection))
@@ -283,6 +256,8 @@ class PostgresStore(StoredPast):
                 or sum(cursor.rowcount for cursor in moved) < further
             ):
                 raise Overtaken
+        if not refused:
+            self._states.committed()
         if self._windows.running(muting.now_ms):
             self._may_be_muted, self._muted_until_ms = True, muting.now_ms + OTHERS_LOOK_MS
         elif not commit.ranges and muting.now_ms >= self._muted_until_ms:
@@ -356,10 +331,6 @@ class PostgresStore(StoredPast):
             room = max(0, self._undecodable_kept - (total[0] - count))
             kept = [row for row in new if (row[0], row[reason_at]) == (cluster, reason)][:room]
             tables.UNDECODABLE.write(connection, kept)
-
-
-def _length(waits: tuple[int, int] | None) -> int:
-    return 0 if waits is None else waits[1] - waits[0]
 
 
 def _new_undecodable(rows: Contents, stored: Mapping[tuple[str, int], int]) -> list[tuple[Any, ...]]:

@@ -77,10 +77,10 @@ _PLACE = 'cluster, topic_id, partition, "offset"'
 _MOVE = (
     "insert into rebalance_monitor.stored_generations select * from {stored_generations}"
     f" where ({_PLACE}) in (table still_needed)",
-    "insert into rebalance_monitor.stored_contents select * from {stored_contents} where hash in (select content"
-    " from rebalance_monitor.stored_generations_other where day = {day})",
-    "insert into rebalance_monitor.assignments select * from {assignments} where hash in (select unnest(array["
-    "subscription_hash, assignment_hash]) from rebalance_monitor.members where day = {day})",
+    "insert into rebalance_monitor.stored_contents select * from {stored_contents} where hash in (select unnest("
+    "array[content, sent]) from rebalance_monitor.stored_generations_other where day = {day})",
+    "insert into rebalance_monitor.stored_assignments select * from {stored_assignments} where hash in (select unnest("
+    "array[subscription_hash, assignment_hash]) from rebalance_monitor.members where day = {day})",
 )
 _NOTE = "insert into rebalance_monitor.cuts (day, reason) values (%s, %s) on conflict (day) do nothing"
 _COSTS = ("rebalances", *(column.name for column in COST_COLUMNS))
@@ -132,9 +132,10 @@ delete from rebalance_monitor.stored_generations_other o where o.day < %(before)
 """
 _ORPHANS = (
     "delete from rebalance_monitor.stored_contents_other c where c.day < %(before)s and not exists (select from"
-    " rebalance_monitor.stored_generations_other g where g.content = c.hash and g.day = c.day)",
-    "delete from rebalance_monitor.assignments_other a where a.day < %(before)s and not exists (select from"
-    " rebalance_monitor.members m where m.day = a.day and a.hash in (m.subscription_hash, m.assignment_hash))",
+    " rebalance_monitor.stored_generations_other g where c.hash in (g.content, g.sent) and g.day = c.day)",
+    "delete from rebalance_monitor.stored_assignments_other where day < %(before)s and (hash, day) not in (select named,"
+    " m.day from rebalance_monitor.members m cross join lateral unnest(array[m.subscription_hash, m.assignment_hash])"
+    " as named where m.day < %(before)s and named is not null)",
 )
 _INCIDENTS = f"""
 with gone as (

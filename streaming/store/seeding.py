@@ -35,7 +35,7 @@ LEFT = (
     "kept_states",
     "stored_generations",
     "stored_contents",
-    "assignments",
+    "stored_assignments",
     "cuts",
     "daily_summaries",
     "outbox",

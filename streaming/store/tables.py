@@ -28,7 +28,8 @@ _ARRAYS = {"text": "%b::text[]", "jsonb": "%b::text[]", "bytea": "%b::bytea[]"}
 class Table:
     """Columns with their types in order, the key's columns first; `on_conflict` says what a known key does.
 
-    `moved_at`: a column that an update sets to the moment of its transaction (an insert has it by default).
+    `moved_at`: a column that an update sets to the moment of its transaction (an insert has it by default). `stays`:
+    columns that an update leaves as they are where it brings nothing.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Table:
     key: int
     on_conflict: str = "nothing"
     moved_at: str = ""
+    stays: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, table: PublishedTable, on_conflict: str = "nothing", moved_at: str = "") -> "Table":
@@ -60,7 +62,12 @@ class Table:
     def _action(self) -> str:
         if self.on_conflict == "nothing":
             return "nothing"
-        changes = ", ".join(f'"{name}" = excluded."{name}"' for name, _ in self.columns[self.key :])
+        changes = ", ".join(
+            f'"{name}" = coalesce(excluded."{name}", old."{name}")'
+            if name in self.stays
+            else f'"{name}" = excluded."{name}"'
+            for name, _ in self.columns[self.key :]
+        )
         if self.moved_at:
             changes += f', "{self.moved_at}" = now()'
         condition = self.on_conflict.removeprefix("update").strip()
@@ -85,7 +92,7 @@ STATES = Table(
     "states",
     (
         ("cluster", "text"), ("group", "text"),
-        ("original", "bytea"), ("version", "int4"), ("state", "bytea"), ("due_ms", "int8"),
+        ("original", "bytea"), ("version", "int4"), ("state", "bytea"), ("delta", "bytea"), ("due_ms", "int8"),
         ("home", "text"), ("has_topics", "bool"), ("waits", "int4"), ("revision", "int8"),
     ),
     key=2,
@@ -98,13 +105,15 @@ STORED_GENERATIONS = Table(
         *((column.name, column.plain_type) for column in tables.GENERATIONS.columns),
         ("content", "text"),
         ("bytes", "jsonb"),
+        ("sent", "text"),
     ),
     tables.GENERATIONS.key,
     "update where (old.document, old.content) is distinct from (excluded.document, excluded.content)"
     " and (excluded.pending_until_ms is null or old.pending_until_ms is not null)",
+    stays=("sent",),
 )
 STORED_CONTENTS = Table("stored_contents", (("hash", "text"), ("day", "int4"), ("content", "jsonb")), key=2)
-ASSIGNMENTS = Table.of(tables.ASSIGNMENTS)
+ASSIGNMENTS = Table("stored_assignments", (("hash", "text"), ("day", "int4"), ("blob", "bytea")), key=2)
 INCIDENTS = Table.of(tables.INCIDENTS, NEW_DOCUMENT)
 INCIDENT_PARTS = Table.of(tables.INCIDENT_PARTS, NEW_DOCUMENT)
 OUTBOX = Table.of(tables.OUTBOX)

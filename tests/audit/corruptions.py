@@ -35,7 +35,17 @@ def _patched(document: str, columns: dict[str, Any]) -> str:
 def both(table: str, where: str, **columns: Any) -> str:
     """Changes columns, and the document with them."""
     changes = ", ".join(f'"{column}" = {_literal(value)}' for column, value in columns.items())
-    return f"update {S}.{table} set {changes}, document = {_patched('document', columns)} where {where}"
+    whole = _whole(table) if table == "stored_generations" else "document"
+    return f"update {S}.{table} set {changes}, document = {_patched(whole, columns)} where {where}"
+
+
+def _whole(row: str) -> str:
+    """All of a generation's document, of which its row has a part; what the row has outdoes the rest."""
+    return (
+        f"(select w.document - 'members' from {S}.generations w"
+        f' where (w.cluster, w.topic_id, w.partition, w."offset")'
+        f' = ({row}.cluster, {row}.topic_id, {row}.partition, {row}."offset"))'
+    )
 
 
 def only(table: str, where: str, changes: str) -> str:
@@ -45,10 +55,10 @@ def only(table: str, where: str, changes: str) -> str:
 def generation(offset: int, number: int) -> str:
     """One more generation of the group, without members."""
     given = {"offset": offset, "generation": number}
-    document = _patched("g.document", given)
+    document = _patched(_whole("g"), given)
     changed = (
         f"jsonb_build_object('offset', {offset}, 'generation', {number}, 'member_count', 0, 'document', {document},"
-        " 'content', 'nobody', 'bytes', '[]'::jsonb)"
+        " 'content', 'nobody', 'bytes', '[]'::jsonb, 'sent', null)"
     )
     copied = f"select (jsonb_populate_record(g, {changed})).* from {S}.stored_generations g where {FIRST}"
     empty = '{"members": [], "expected": null}'
@@ -110,9 +120,11 @@ CORRUPTIONS: dict[str, list[str]] = {
     ],
     "one_holder_or_incident": member(1, assigned={"connectors": ["a"], "tasks": []}),
     "one_report_or_incident": [*member(0, owned=TASK), *member(1, owned=TASK, revoked=TASK)],
-    "member_bytes_stored": [only("stored_generations", FIRST, "bytes = jsonb_set(bytes, '{0}', '[\"none\", null]')")],
+    "member_bytes_stored": [only("stored_generations", FIRST, "bytes = '[[\"none\", null]]', sent = null")],
     "member_once": member(1, member_id="connect-1"),
-    "bytes_fit_hash": [only("assignments", f"hash = (select min(hash) from {S}.assignments)", "blob = 'x'")],
+    "bytes_fit_hash": [
+        only("stored_assignments", f"hash = (select min(hash) from {S}.stored_assignments)", "blob = 'x'")
+    ],
     "burst_spans": [
         only(
             "stored_generations", FIRST,

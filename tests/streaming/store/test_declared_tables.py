@@ -9,9 +9,9 @@ from rebalance_monitor.streaming.store.postgres import PostgresStore
 pytestmark = pytest.mark.postgres
 INTERNAL = {
     "migrations", "writer", "leases", "states", "kept_states", "waiting_rows", "known_ends", "topic_samples",
-    "stored_generations", "stored_contents", "coordinator_reasons", "coordinator_log_positions",
+    "stored_generations", "stored_contents", "stored_assignments", "coordinator_reasons", "coordinator_log_positions",
 }  # fmt: skip
-VIEWS = {"bursts", "costs", "generations", "members"}
+VIEWS = {"assignments", "bursts", "costs", "generations", "members"}
 """Of their columns the database does not know which are never null."""
 
 

@@ -61,7 +61,7 @@ def test_what_it_tells_of_the_database(world: World) -> None:
     assert {
         "stored_generations",
         "stored_contents",
-        "assignments",
+        "stored_assignments",
         "incidents",
         "outbox",
         "states",

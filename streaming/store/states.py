@@ -1,0 +1,107 @@
+"""States of groups: read, and written over the revision that they were made from, as a delta where that is small."""
+
+from collections import OrderedDict
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from psycopg import Cursor
+
+from rebalance_monitor.streaming.core.ports import GroupKey, StoredState
+from .database import Connection
+from .refused import Writing
+from .state_deltas import applied, delta
+from .tables import CHUNK, STATES, TableRow
+from .text import clean, fitting, name, original
+from .waiting_rows import first_waiting
+
+KNOWN_BYTES = 16_000_000
+"""How much of what is stored one process remembers: of the groups that it wrote or read last."""
+
+_READ = """
+select cluster, "group", version, state, delta, due_ms, home, has_topics, revision, waits from rebalance_monitor.states
+where (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))
+"""
+_CHANGE = """
+update rebalance_monitor.states as old set version = given.version, delta = given.delta, due_ms = given.due_ms,
+    home = given.home, has_topics = given.has_topics, waits = given.waits, revision = given.revision
+from unnest(%b::text[], %b::text[], %s::int4[], %b::bytea[], %s::int8[], %b::text[], %s::bool[], %s::int4[], %s::int8[])
+    as given (cluster, "group", version, delta, due_ms, home, has_topics, waits, revision)
+where old.cluster = given.cluster and old."group" = given."group" and old.revision = given.revision - 1
+"""
+_KINDS = ("text", "text", "int4", "bytea", "int8", "text", "bool", "int4", "int8")
+
+Name = tuple[str, str]
+
+
+class States:
+    """Reads and writes states, and remembers what a delta starts from: of each group the revision that is stored and
+    the bytes in the column `state`."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[Name, tuple[int, bytes]] = OrderedDict()
+        self._written: dict[Name, tuple[int, bytes]] = {}
+        self._bytes = 0
+
+    def load(self, connection: Connection, keys: Collection[GroupKey]) -> dict[GroupKey, StoredState]:
+        """States of these groups, where stored, each with the first two rows of waiting records."""
+        by_name = {(key.cluster, name(key.group)): key for key in keys}
+        rows = connection.execute(_READ, [list(column) for column in zip(*by_name, strict=True)]).fetchall()
+        first = first_waiting(connection, [row[:2] for row in rows if row[9]])
+        found = {}
+        for cluster, group, version, state, changes, due_ms, home, has_topics, revision, _ in rows:
+            base = bytes(state)
+            self._remember((cluster, group), revision, base)
+            found[by_name[cluster, group]] = StoredState(
+                version=version,
+                state=base if changes is None else applied(base, bytes(changes)),
+                due_ms=due_ms,
+                home=home,
+                has_topics=has_topics,
+                revision=revision,
+                waiting=first.get((cluster, group), {}),
+            )
+        return found
+
+    def write(self, writing: Writing, states: Mapping[GroupKey, StoredState]) -> list[Cursor[Any]]:
+        """Writes them; each statement's cursor knows how many rows it wrote, once the answer is there."""
+        whole: list[TableRow] = []
+        changed: list[TableRow] = []
+        self._written = {}
+        for key, one in states.items():
+            of = (key.cluster, name(key.group))
+            revision, base = self._known.get(of, (-1, b""))
+            packed = delta(base, one.state) if revision == one.revision else None
+            home = None if one.home is None else clean(one.home)
+            waits = 0 if one.waits is None else one.waits[1] - one.waits[0]
+            self._written[of] = (one.revision + 1, one.state if packed is None else base)
+            told = (one.due_ms, home, one.has_topics, waits, one.revision + 1)
+            if packed is None:
+                whole.append((*of, original(key.group), one.version, one.state, None, *told))
+            else:
+                changed.append((*of, one.version, packed, *told))
+        cursors = writing.table(STATES, whole)
+        writing.rows(STATES.name, STATES.key, changed, lambda some: cursors.extend(_change(writing, some)))
+        return cursors
+
+    def committed(self) -> None:
+        """The transaction of the last `write` has ended well, with all its rows."""
+        for of, (revision, base) in self._written.items():
+            self._remember(of, revision, base)
+        self._written = {}
+
+    def _remember(self, of: Name, revision: int, base: bytes) -> None:
+        _, before = self._known.pop(of, (0, b""))
+        self._known[of] = (revision, base)
+        self._bytes += len(base) - len(before)
+        while self._bytes > KNOWN_BYTES:
+            _, (_, oldest) = self._known.popitem(last=False)
+            self._bytes -= len(oldest)
+
+
+def _change(writing: Writing, rows: Sequence[TableRow]) -> list[Cursor[Any]]:
+    cursors = []
+    for start in range(0, len(rows), CHUNK):
+        columns = zip(*rows[start : start + CHUNK], strict=True)
+        values = [fitting(column, kind) for column, kind in zip(columns, _KINDS, strict=True)]
+        cursors.append(writing.connection.execute(_CHANGE, values))
+    return cursors
