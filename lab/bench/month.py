@@ -1,92 +1,115 @@
 """`make bench-history`, second part: days of a fleet in virtual time, with history cut as the job cuts it.
 
-Prints the size of the database and how long the page's statements take at the end of some days: once `storage.keep` is
-over, neither may grow any more.
+Each day one of the groups rebalances every 20 seconds for an hour. Prints what the database takes at the end of some
+days, beside storage that keeps each generation anew and deletes nothing, and then how long each question of page, API
+and dashboards takes over the first day, and over all days that are kept.
 """
 
 import argparse
 import shutil
-import time
-from collections.abc import Callable
 
 import psycopg
 
+from lab.bench import anew
+from lab.bench.asked import Range, medians_ms
 from lab.bench.generations.load import Load
-from lab.bench.generations.played import Size
+from lab.bench.generations.played import PlayedGroup, Size
 from lab.bench.job import JUDGED
 from lab.bench.stored import Filling, batches
 from lab.cluster import postgres
 from lab.paths import BUILD
 from lab.process import Lab
 from rebalance_monitor.streaming.core.columns import DAY_MS, day_of
-from rebalance_monitor.streaming.core.costs import CostQuestion
-from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.database import Connection, Database
 from rebalance_monitor.streaming.store.retention import Kept, Retention, size
-from rebalance_monitor.streaming.web.api import MOST_READ
-from rebalance_monitor.streaming.web.reader import Reader
 
 FOLDER = BUILD / "bench" / "month"
-TRIES = 5
+STORM_MS, STORM_EVERY_MS = 3_600_000, 20_000
+STORM_FROM_MS = 12 * 3_600_000
+"""When on a day its storm begins."""
+BATCH_MS = 60_000
+SHOWN_EVERY = 5
+CONNECT = JUDGED.index("connect")
+"""The group that is looked at."""
 
 
-def median_ms(ask: Callable[[], object]) -> float:
-    """How long it takes, in the middle of some tries."""
-    took = []
-    for _ in range(TRIES):
-        began_s = time.perf_counter()
-        ask()
-        took.append(1000 * (time.perf_counter() - began_s))
-    return sorted(took)[TRIES // 2]
+class Fleet(Load):
+    """Groups of which each day another one has a storm."""
+
+    def pause_ms(self, group: PlayedGroup) -> float:
+        usual_ms = super().pause_ms(group)
+        now_ms = group.now_ms
+        begins_ms = now_ms - now_ms % DAY_MS + STORM_FROM_MS
+        if group is not self.groups[day_of(now_ms) % len(self.groups)] or now_ms >= begins_ms + STORM_MS:
+            return usual_ms
+        return STORM_EVERY_MS if now_ms >= begins_ms else min(usual_ms, begins_ms - now_ms)
 
 
-def line(dsn: str, day: int, group: tuple[str, str]) -> str:
-    """How the database is at the end of a day."""
-    database = Database(dsn)
-    reader = Reader([database], DatabaseUnreachable)
-    where = {"cluster": group[0], "group": group[1]}
-    fleet, last = median_ms(reader.groups), median_ms(lambda: reader.generations({}, None, 12))
-    history = median_ms(lambda: reader.generations(where, None, 30))
-    costs = median_ms(lambda: reader.costs(CostQuestion(by=("team", "cause")), None, MOST_READ))
-    with database.session() as connection:
-        rows = connection.execute("select count(*) from rebalance_monitor.stored_generations").fetchone()
-        mib = size(connection) / 2**20
-    reader.close()
-    assert rows is not None
-    return f"{day:>4} {rows[0]:>12,} {mib:>10.1f} {fleet:>9.1f} {last:>9.1f} {history:>9.1f} {costs:>9.1f}"
+class Month:
+    """The database of the days, and beside it the one that keeps each generation anew."""
+
+    def __init__(self, dsn: str, load: Fleet, kept: Kept) -> None:
+        self.filling = Filling(dsn, load)
+        self._dsn, self._load, self._kept = dsn, load, kept
+        self._retention = Retention(Database(dsn), kept)
+
+    def play(self, days: int) -> tuple[dict[str, float], dict[str, float]]:
+        """Prints the days; how long questions take over the first whole day at its end, and at the end over all that is
+        kept."""
+        first = today = day_of(self._load.start_ms)
+        of_one: dict[str, float] = {}
+        with psycopg.connect(self._dsn, autocommit=True) as database:
+            anew.make(database)
+            for some in batches(self._load, BATCH_MS):
+                day = day_of(some[-1].timestamp_ms)
+                if day > today:
+                    self._retention.cut(day * DAY_MS)
+                    over, today = today - first, day
+                    if over in (1, days) or over % SHOWN_EVERY == 0:
+                        self._print(database, over)
+                    if over == 1:
+                        of_one = medians_ms(self._dsn, self._range(today - 1, today))
+                    if over == days:
+                        break
+                anew.write(database, [self.filling.commit(some)])
+        return of_one, medians_ms(self._dsn, self._range(today - self._kept.days, today))
+
+    def _print(self, database: Connection, day: int) -> None:
+        database.execute("vacuum analyze")
+        found = (
+            database.execute(f"select count(*) from {one}".encode()).fetchone()
+            for one in ("rebalance_monitor.stored_generations", "anew.generations")
+        )
+        rows, all_rows = (0 if one is None else one[0] for one in found)
+        here, there = size(database) / 2**20, anew.size(database) / 2**20
+        print(f"| {day} | {rows:,} | {here:.1f} | {all_rows:,} | {there:.1f} |", flush=True)
+
+    def _range(self, since_day: int, until_day: int) -> Range:
+        name = self._load.settings.name
+        streams = next((one.name for one in self._load.groups if one.kind == "streams"), "")
+        return Range(since_day * DAY_MS, until_day * DAY_MS - 1, (name, self._load.groups[CONNECT].name), streams)
 
 
 def main() -> int:
-    """Play the days, print the table."""
+    """Play the days, print both tables."""
     parser = argparse.ArgumentParser(prog="make bench-history", description=__doc__)
-    parser.add_argument("--groups", type=int, default=60)
-    parser.add_argument("--a-day", type=int, default=10, help="generations of a group in a day")
-    parser.add_argument("--days", type=int, default=45)
+    parser.add_argument("--groups", type=int, default=300)
+    parser.add_argument("--a-day", type=int, default=4, help="generations of a group in a day")
+    parser.add_argument("--days", type=int, default=40)
     parser.add_argument("--keep", type=int, default=30)
     given = parser.parse_args()
-    load = Load(
-        Size(generations=given.groups * given.a_day * given.days, groups=given.groups, every_ms=DAY_MS // given.a_day),
-        JUDGED,
-    )
+    load = Fleet(Size(generations=10**9, groups=given.groups, every_ms=DAY_MS // given.a_day), JUDGED)
     postgres.stop_server(FOLDER / "postgres")
     shutil.rmtree(FOLDER, ignore_errors=True)
-    print(" day  generations        MiB  fleet ms   last ms  group ms  costs ms")
+    print(f"{given.groups} groups, {given.a_day} generations of each a day, a storm of an hour; {given.keep} days kept")
+    print("\n| day | generations | MiB | all generations | MiB stored anew |\n|---|---|---|---|---|")
     with Lab(FOLDER) as lab:
-        dsn = postgres.start(lab).dsn
-        filling = Filling(dsn, load)
-        kept = Kept(days=given.keep, max_bytes=10**12, summary_days=730)
-        retention, first, today = Retention(Database(dsn), kept), None, None
-        for some in batches(load):
-            day = day_of(some[-1].timestamp_ms)
-            first = day if first is None else first
-            if today is not None and day > today:
-                retention.cut(day * DAY_MS)
-                if (day - first) % 5 == 0:
-                    with psycopg.connect(dsn, autocommit=True) as database:
-                        database.execute("vacuum analyze")
-                    print(line(dsn, day - first, (load.settings.name, load.groups[0].name)), flush=True)
-            today = day
-            filling.commit(some)
-        filling.store.close()
+        month = Month(postgres.start(lab).dsn, load, Kept(days=given.keep, max_bytes=10**12, summary_days=730))
+        of_one, of_all = month.play(given.days)
+        month.filling.store.close()
+    print(f"\n| question | over a day, ms | over {given.keep} days, ms |\n|---|---|---|")
+    for name, took_ms in of_all.items():
+        print(f"| {name} | {of_one[name]:.1f} | {took_ms:.1f} |")
     return 0
 
 

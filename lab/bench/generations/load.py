@@ -95,9 +95,12 @@ class Load:
         if broken:
             self.planted[group.name, group.generation] = broken
         soon_ms = group.follows_ms()
-        usual_ms = self._dice.uniform(0.7, 1.3) * self.size.every_ms
         step = partial(self._next, group, follows=soon_ms is not None)
-        self._queue.after(usual_ms if soon_ms is None else soon_ms, step)
+        self._queue.after(self.pause_ms(group) if soon_ms is None else soon_ms, step)
+
+    def pause_ms(self, group: PlayedGroup) -> float:
+        """How long after a generation of the group its next one is."""
+        return self._dice.uniform(0.7, 1.3) * self.size.every_ms
 
     def _written(self) -> Iterator[RawRecord]:
         taken, self._log.written = self._log.written, []
