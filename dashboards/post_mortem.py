@@ -54,10 +54,10 @@ limit 2000
 """.strip()
 
 WHO_SQL = f"""
-with chosen as (select cluster, topic_id, partition, "offset" from {SCHEMA}.generations where {CHOSEN})
+with chosen as (select cluster, topic_id, partition, "offset", day from {SCHEMA}.generations where {CHOSEN})
 select coalesce(member.worker, member.instance_id, member.member_id) as member, member.client_host as host,
     member.owned::text as before, member.revoked::text as revoked, member.assigned::text as assigned
-from {SCHEMA}.members as member join chosen using (cluster, topic_id, partition, "offset")
+from {SCHEMA}.members as member join chosen using (cluster, topic_id, partition, "offset", day)
 order by member.ordinal
 """.strip()
 

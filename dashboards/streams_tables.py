@@ -19,7 +19,7 @@ select coalesce(nullif(process ->> 'end_point', ''), process ->> 'host') as proc
     {_tasks("active")} as active, {_tasks("standby")} as copies, {_tasks("warm_up")} as warm_ups,
     {_tasks("withheld")} as is_to_get,
     (select max(lag.value::bigint) from jsonb_each_text(process -> 'lags') as lag) as behind
-from {SCHEMA}.generations join latest using (cluster, topic_id, partition, "offset"),
+from {SCHEMA}.generations join latest using (cluster, topic_id, partition, "offset", day),
     jsonb_array_elements(document -> 'streams' -> 'processes') as process
 order by 1, 2
 limit 500
@@ -33,7 +33,7 @@ select part ->> 'name' as name,
     (part ->> 'tasks')::integer as tasks, (part ->> 'stateful')::boolean as stateful,
     (part ->> 'least')::integer as fewest, (part ->> 'most')::integer as most,
     jsonb_array_length(part -> 'waiting') as waiting, (part ->> 'missing_standbys')::integer as missing_standbys
-from {SCHEMA}.generations join latest using (cluster, topic_id, partition, "offset"),
+from {SCHEMA}.generations join latest using (cluster, topic_id, partition, "offset", day),
     jsonb_array_elements(document -> 'streams' -> 'subtopologies') as part
 order by 1
 limit 500

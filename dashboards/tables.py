@@ -12,7 +12,7 @@ REBALANCE_KEY = """topic_id || '/' || partition || '/' || "offset\""""
 
 LATEST_CTE = f"""
 latest as (
-    select cluster, topic_id, partition, "offset" from {SCHEMA}.generations
+    select cluster, topic_id, partition, "offset", day from {SCHEMA}.generations
     where {GROUP_SQL}
     order by incarnation desc, at_ms desc, generation desc
     limit 1
@@ -78,7 +78,7 @@ MEMBERS_SQL = f"""
 with {LATEST_CTE}
 select coalesce(member.worker, member.instance_id, member.member_id) as member, member.client_host as host,
     member.assigned::text as assigned, member.revoked::text as revoked, member.owned::text as owned
-from {SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset")
+from {SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset", day)
 order by member.ordinal
 """.strip()
 
@@ -107,7 +107,7 @@ with {LATEST_CTE}, seen as (
     group by 1, 2, 3, 4
 )
 select ' (in the group)' as id, coalesce(member.worker, member.member_id) as worker, 'member' as cell
-from {SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset")
+from {SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset", day)
 union all
 select id, worker, case
         when held and running and state <> 'RUNNING' then lower(state)
@@ -137,7 +137,7 @@ with held as (
         coalesce(jsonb_array_length(member.owned -> 'tasks'), 0)
         - coalesce(jsonb_array_length(member.revoked -> 'tasks'), 0)
         + coalesce(jsonb_array_length(member.assigned -> 'tasks'), 0) as tasks
-    from {SCHEMA}.generations as one join {SCHEMA}.members as member using (cluster, topic_id, partition, "offset")
+    from {SCHEMA}.generations as one join {SCHEMA}.members as member using (cluster, topic_id, partition, "offset", day)
     where one.at_ms {IN_RANGE} and one.cluster = ${{cluster:sqlstring}} and one."group" = ${{group:sqlstring}}
 )
 select time, max(tasks) - min(tasks) as spread, max(tasks) as most, min(tasks) as fewest
@@ -147,21 +147,31 @@ from held group by time order by time
 # -- rebalances on the time axis of any dashboard -----------------------------------------------------------------
 
 
+MOST_MARKED = 1_000
+"""Generations that the marks of one time axis are made of, the newest: more marks are none."""
+
+
 def annotations(scope: str = "") -> str:
-    """Rebalances as marks: generations of one kind close behind each other are one, from the first to the last."""
+    """Rebalances as marks: generations of one kind close behind each other are one, from the first to the last. The
+    rows themselves have kind and cause: nothing of a whole document has to be put together."""
     where = f" and {scope}" if scope else ""
     return f"""
 select min(at_ms) as time, max(at_ms) as timeend,
     "group" || ' (' || cluster || '): '
-        || coalesce(max(document -> 'burst' ->> 'kind'), max(document -> 'cause' -> 0 ->> 'kind'), 'rebalance')
+        || coalesce(max(burst ->> 'kind'), max(cause), 'rebalance')
         || ', generation ' || min(generation)
         || case when count(*) > 1 then ' to ' || max(generation) else '' end as text,
     'rebalance,' || string_agg(distinct grade, ',') as tags
-from {SCHEMA}.generations
-where at_ms {IN_RANGE}{where}
-group by cluster, "group", incarnation, coalesce((document -> 'burst' ->> 'first_generation')::integer, generation)
+from (
+    select cluster, "group", incarnation, generation, at_ms, grade, document -> 'burst' as burst,
+        document -> 'cause' -> 0 ->> 'kind' as cause
+    from {SCHEMA}.stored_generations
+    where at_ms {IN_RANGE}{where}
+    order by at_ms desc
+    limit {MOST_MARKED}
+) as newest
+group by cluster, "group", incarnation, coalesce((burst ->> 'first_generation')::integer, generation)
 order by time
-limit 1000
 """.strip()
 
 

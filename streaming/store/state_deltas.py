@@ -7,7 +7,7 @@ import zlib
 
 PART, AROUND = 16_384, 8_192
 """Bytes of a part, and of the stored state before and behind its place: together what deflate can look back at."""
-WORTH_IT = 8
+WORTH_IT = 16
 """A delta is written while it has at most this part of the stored state: it grows until all is written anew."""
 
 

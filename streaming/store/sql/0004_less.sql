@@ -96,3 +96,6 @@ from (
     cross join lateral jsonb_array_elements(member) as told (told)
     where jsonb_typeof(told.told) = 'array'
 ) as numbered;
+
+-- Page and dashboards look for these among all of a month.
+create index generations_unexplained on rebalance_monitor.stored_generations (at_ms) where grade = 'unexplained';
