@@ -87,7 +87,7 @@ MEMBERS = PublishedTable(
     ),
 )  # fmt: skip
 ASSIGNMENTS = PublishedTable(
-    "assignments", "Subscriptions and assignments as the members sent them, each content once a day.", None, 2,
+    "assignments", "Subscriptions and assignments as the members sent them, each content once a day (a view).", None, 2,
     (
         Column("hash", "text", WRITER, "Beginning of the SHA-256 of the bytes."),
         Column("day", "int4", WRITER, "Day of the generation, as in `members`."),

@@ -2,12 +2,13 @@
 
     <archive>/production/2026-01-10.parquet      every generation of that day, its members in the document
 
-The name says cluster and day, so a repetition replaces what an attempt before it has left. A file counts once it could
-be read back with all its rows. `docs/history.md` has a query of Spark over them.
+The name says cluster and day, so a repetition replaces what an attempt before it has left. A file counts once it was
+read back and every row of it is as it was written. `docs/history.md` has a query of Spark over them.
 """
 
+import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby, islice
 from typing import Any
@@ -46,10 +47,12 @@ class ParquetArchive:
             with connection.transaction():
                 for cluster, rows in groupby(_rows(connection, day), key=lambda row: str(row[0])):
                     path = f"{folder}/{quote(cluster, safe='')}/{_date(day)}.parquet"
-                    count = _write(files, path, rows)
-                    if (found := pq.ParquetFile(path, filesystem=files).metadata.num_rows) != count:
-                        raise NotWritten(f"{path} has {found} rows instead of {count}")
-                    written += count
+                    told = _write(files, path, rows)
+                    if (found := _read(files, path)) != told:
+                        raise NotWritten(
+                            f"{path} is read back with other rows than were written: {found[0]}, {told[0]}"
+                        )
+                    written += told[0]
         except (OSError, pa.ArrowException) as why:
             said = why.strerror if isinstance(why, OSError) and why.strerror else type(why).__name__
             raise NotWritten(f"storage.archive {self._shown} cannot be written ({said})") from why
@@ -63,9 +66,24 @@ def _opened(where: str) -> tuple[FileSystem, str]:
     return FileSystem.from_uri(f"file://{where}")[0], where.rstrip("/")
 
 
-def _write(files: FileSystem, path: str, rows: Iterator[Sequence[Any]]) -> int:
-    """Beside its place first: a reader never sees half of a file."""
-    beside, count = f"{path}.new", 0
+def _read(files: FileSystem, path: str) -> tuple[int, str]:
+    """How many rows a file has, and a digest of all that they say, in their order."""
+    count, digest = 0, hashlib.sha256()
+    with pq.ParquetFile(path, filesystem=files) as file:
+        for some in file.iter_batches(AT_ONCE):
+            rows = list(zip(*(column.to_pylist() for column in some.columns), strict=True))
+            digest.update(_text(rows))
+            count += len(rows)
+    return count, digest.hexdigest()
+
+
+def _text(rows: Iterable[Sequence[Any]]) -> bytes:
+    return b"".join(repr(tuple(row)).encode("utf-8", "surrogatepass") for row in rows)
+
+
+def _write(files: FileSystem, path: str, rows: Iterator[Sequence[Any]]) -> tuple[int, str]:
+    """Beside its place first: a reader never sees half of a file. What `_read` has to find."""
+    beside, count, digest = f"{path}.new", 0, hashlib.sha256()
     files.create_dir(path.rpartition("/")[0], recursive=True)
     with pq.ParquetWriter(beside, SCHEMA, filesystem=files, compression="zstd") as writer:
         while some := list(islice(rows, AT_ONCE)):
@@ -73,11 +91,12 @@ def _write(files: FileSystem, path: str, rows: Iterator[Sequence[Any]]) -> int:
                 pa.array(column, kind) for column, kind in zip(zip(*some, strict=True), SCHEMA.types, strict=True)
             ]
             writer.write_batch(pa.record_batch(columns, schema=SCHEMA))
+            digest.update(_text(some))
             count += len(some)
     if files.get_file_info(path).type is not FileType.NotFound:
         files.delete_file(path)
     files.move(beside, path)
-    return count
+    return count, digest.hexdigest()
 
 
 def _rows(connection: Connection, day: int) -> Iterator[Sequence[Any]]:

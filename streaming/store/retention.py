@@ -133,9 +133,10 @@ delete from rebalance_monitor.stored_generations_other o where o.day < %(before)
 _ORPHANS = (
     "delete from rebalance_monitor.stored_contents_other c where c.day < %(before)s and not exists (select from"
     " rebalance_monitor.stored_generations_other g where c.hash in (g.content, g.sent) and g.day = c.day)",
-    "delete from rebalance_monitor.stored_assignments_other where day < %(before)s and (hash, day) not in (select named,"
-    " m.day from rebalance_monitor.members m cross join lateral unnest(array[m.subscription_hash, m.assignment_hash])"
-    " as named where m.day < %(before)s and named is not null)",
+    "delete from rebalance_monitor.stored_assignments_other where day < %(before)s and (hash, day) not in ("
+    " select named, m.day from rebalance_monitor.members m"
+    " cross join lateral unnest(array[m.subscription_hash, m.assignment_hash]) as named"
+    " where m.day < %(before)s and named is not null)",
 )
 _INCIDENTS = f"""
 with gone as (

@@ -14,7 +14,7 @@ from .tables import CHUNK, STATES, TableRow
 from .text import clean, fitting, name, original
 from .waiting_rows import first_waiting
 
-KNOWN_BYTES = 16_000_000
+KNOWN_BYTES = 8_000_000
 """How much of what is stored one process remembers: of the groups that it wrote or read last."""
 
 _READ = """

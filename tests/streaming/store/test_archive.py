@@ -1,8 +1,10 @@
 """A day's file has what the table had, for each cluster, and a repetition replaces it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -69,6 +71,24 @@ def test_a_second_attempt_replaces_the_first_one(world: World, tmp_path: Path) -
     with world.store.database.session() as connection:
         assert ParquetArchive(f"file://{tmp_path}")(connection, OLD) == 1
     assert pq.read_metadata(file_of(tmp_path, "c")).num_rows == 1
+
+
+def test_a_file_that_is_read_back_with_another_row_keeps_the_day(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write(OLD)
+    world.write(TODAY)
+    read = pq.ParquetFile.iter_batches
+
+    def changed(file: Any, size: int) -> Iterator[Any]:
+        for some in read(file, size):
+            at = some.schema.get_field_index("grade")
+            yield some.set_column(at, "grade", pa.array(["unexplained"] * len(some)))
+
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", changed)
+    failed = world.cut(archive=ParquetArchive(str(tmp_path))).failed
+    assert "has other rows than were written" in str(failed)
+    assert world.days() == [OLD, TODAY]
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(world: World, tmp_path: Path) -> None:

@@ -167,6 +167,8 @@ def test_too_large_a_database_loses_its_oldest_days_but_not_today(world: World) 
     assert world.cut(replace(KEPT, max_bytes=1)).cut == (TODAY - 2, TODAY - 1)
     assert world.days() == [TODAY]
     assert world.rows("select distinct reason from rebalance_monitor.cuts") == [("size",)]
+    world.write(TODAY)
+    assert world.days() == [TODAY] * 2, "what comes is judged and stored, however large the database is"
 
 
 def test_an_archive_that_fails_keeps_all_until_the_size_is_passed_by_a_tenth(world: World) -> None:
