@@ -27,7 +27,7 @@ FOLDER = BUILD / "bench" / "month"
 STORM_MS, STORM_EVERY_MS = 3_600_000, 20_000
 STORM_FROM_MS = 12 * 3_600_000
 """When on a day its storm begins."""
-BATCH_MS = 60_000
+BATCH_MS = 600_000
 SHOWN_EVERY = 5
 CONNECT = JUDGED.index("connect")
 """The group that is looked at."""

@@ -49,9 +49,7 @@ class ParquetArchive:
                     path = f"{folder}/{quote(cluster, safe='')}/{_date(day)}.parquet"
                     told = _write(files, path, rows)
                     if (found := _read(files, path)) != told:
-                        raise NotWritten(
-                            f"{path} is read back with other rows than were written: {found[0]}, {told[0]}"
-                        )
+                        raise NotWritten(f"{path} has other rows than were written: {found[0]}, not {told[0]}")
                     written += told[0]
         except (OSError, pa.ArrowException) as why:
             said = why.strerror if isinstance(why, OSError) and why.strerror else type(why).__name__

@@ -1,12 +1,12 @@
 """What a generation has in common with others, and is stored once a day; 0004_less.sql puts both together again.
 
 From one generation to the next mostly its number, its place and its times change. Members' bytes hold the number too:
-they are stored with zeros in its place.
+they are stored with zeros in its place. Short ones of one generation are stored together: a row for each is longer.
 
     stored with the row     numbers that have a column, and what tells of this rebalance: cause, diff, burst, …
     `content`               the rest of the document: members, verdict, what they should have
-    `sent`                  for each member its subscription and assignment: the name of bytes in `stored_assignments`,
-                            or [bytes in hex, [[place, number - generation], …]]
+    `sent`                  for each member its subscription and assignment: [bytes in hex, [[place, number - generation],
+                            …]], or the name of long ones in `stored_assignments`
 """
 
 import hashlib
@@ -27,6 +27,8 @@ COMMON = frozenset(
 IN_COLUMNS = {"at_ms": "int8", "state_ms": "int8", "generation": "int4"}
 PLACE = {"topic", "partition", "offset"}
 ZEROS = bytes(4)
+SHORT = 1_000
+"""Up to so many bytes are stored together with those of the other members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,9 @@ def parted(generation: Generation, shown: Object, blobs: Mapping[str, bytes]) ->
     used = frozenset(name for pair in names for name in pair if name is not None)
     if not used <= blobs.keys():
         return Parted(own, content, None, used, frozenset())
-    numbered = {name: _numbered(name, blobs[name], generation.generation) for name in used}
-    sent = [[None if name is None else numbered[name] or name for name in pair] for pair in names]
-    held = frozenset(name for name in used if numbered[name])
+    whole = {name: _whole(name, blobs[name], generation.generation) for name in used}
+    sent = [[None if name is None else whole[name] or name for name in pair] for pair in names]
+    held = frozenset(name for name in used if whole[name])
     return Parted(own, content, json_text(sent), used - held, held)
 
 
@@ -81,13 +83,13 @@ def _fits(value: Any, kind: str) -> bool:
     return value is None or (type(value) is int and low <= value <= high)
 
 
-def _numbered(name: str, blob: bytes, generation: int) -> list[Any] | None:
-    """The bytes without the numbers of this generation and the one before; None where they hold neither."""
+def _whole(name: str, blob: bytes, generation: int) -> list[Any] | None:
+    """The bytes without the numbers of this generation and the one before; None where they are to be named."""
     apart: list[tuple[int, int]] = []
     for at, number in sorted((at, one) for one in (-1, 0) for at in _places(blob, generation + one)):
         if not apart or at >= apart[-1][0] + len(ZEROS):
             apart.append((at, number))
-    if not apart or name != content_hash(blob):
+    if not (apart or len(blob) <= SHORT) or name != content_hash(blob):
         return None
     rest = bytearray(blob)
     for at, _ in apart:

@@ -70,7 +70,7 @@ join rebalance_monitor.stored_contents c on c.hash = g.content and c.day = g.day
 left join rebalance_monitor.stored_contents s on s.hash = g.sent and s.day = g.day
 cross join lateral jsonb_array_elements(c.content -> 'members') with ordinality as m (told, number);
 
--- Bytes are named by generations, or are there before their generation is: a table has those without its number.
+-- A table has the bytes that are too long for `sent`, and those that are there before their generation is.
 alter table rebalance_monitor.assignments rename to stored_assignments;
 do $$
 declare

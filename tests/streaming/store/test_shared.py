@@ -12,10 +12,11 @@ from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Cause, Change, Generation
 from rebalance_monitor.streaming.core.ports import Overtaken
 from rebalance_monitor.streaming.store.postgres import PostgresStore
-from rebalance_monitor.streaming.store.shared import parted
+from rebalance_monitor.streaming.store.shared import SHORT, parted
 from tests.streaming.builders import GROUP, commit, generation, member, pending, state
 
 MOST_INT4 = 2**31 - 1
+GIVEN = b"given" * SHORT
 
 
 def named(blob: bytes) -> str:
@@ -33,7 +34,7 @@ def of(offset: int, number: int, *blobs: bytes, **more: Any) -> Generation:
 
 def with_members(made: Generation, *blobs: bytes) -> Generation:
     """The generation with members that sent these bytes, and were all given the same ones."""
-    given = named(b"given")
+    given = named(GIVEN)
     members = (
         replace(member(at), subscription_hash=named(blob), assignment_hash=given) for at, blob in enumerate(blobs)
     )
@@ -41,7 +42,7 @@ def with_members(made: Generation, *blobs: bytes) -> Generation:
 
 
 def blobs_of(*blobs: bytes) -> dict[str, bytes]:
-    return {named(one): one for one in (*blobs, b"given")}
+    return {named(one): one for one in (*blobs, GIVEN)}
 
 
 def test_generations_that_differ_by_their_numbers_have_all_else_in_common() -> None:
@@ -52,7 +53,7 @@ def test_generations_that_differ_by_their_numbers_have_all_else_in_common() -> N
     ]
     assert parts[0].content == parts[1].content
     assert parts[0].sent == parts[1].sent
-    assert parts[0].named == {named(b"given")}
+    assert parts[0].named == {named(GIVEN)}
     assert parts[0].held == {named(sent(700))}
 
 
@@ -60,10 +61,10 @@ def test_bytes_that_did_not_come_along_or_have_another_name_are_named() -> None:
     made = of(7, 700, sent(700))
     alone = parted(made, as_object(made), {})
     assert alone.sent is None
-    assert alone.named == {named(sent(700)), named(b"given")}
+    assert alone.named == {named(sent(700)), named(GIVEN)}
     other = replace(made, members=(replace(made.members[0], subscription_hash="short"),))
-    known = parted(other, as_object(other), {"short": sent(700), named(b"given"): b"given"})
-    assert known.named == {"short", named(b"given")}
+    known = parted(other, as_object(other), {"short": sent(700), named(GIVEN): GIVEN})
+    assert known.named == {"short", named(GIVEN)}
 
 
 class Told:
