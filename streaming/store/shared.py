@@ -5,8 +5,8 @@ they are stored with zeros in its place. Short ones of one generation are stored
 
     stored with the row     numbers that have a column, and what tells of this rebalance: cause, diff, burst, …
     `content`               the rest of the document: members, verdict, what they should have
-    `sent`                  for each member its subscription and assignment: [bytes in hex, [[place, number - generation],
-                            …]], or the name of long ones in `stored_assignments`
+    `sent`                  for each member its subscription and assignment: [bytes in hex, places of the number], a
+                            place being [where, number - generation]; or the name of long ones in `stored_assignments`
 """
 
 import hashlib

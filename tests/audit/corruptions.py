@@ -122,9 +122,7 @@ CORRUPTIONS: dict[str, list[str]] = {
     "one_report_or_incident": [*member(0, owned=TASK), *member(1, owned=TASK, revoked=TASK)],
     "member_bytes_stored": [only("stored_generations", FIRST, "bytes = '[[\"none\", null]]', sent = null")],
     "member_once": member(1, member_id="connect-1"),
-    "bytes_fit_hash": [
-        only("stored_assignments", f"hash = (select min(hash) from {S}.stored_assignments)", "blob = 'x'")
-    ],
+    "bytes_fit_hash": [f"insert into {S}.stored_assignments values ('other', 1, 'x')"],
     "burst_spans": [
         only(
             "stored_generations", FIRST,
