@@ -20,7 +20,7 @@ Ask = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class AskedRange:
     """From when to when (ms), and the groups that are looked at: one that connects, and a Streams application."""
 
     since_ms: int
@@ -29,7 +29,7 @@ class Range:
     streams: str
 
 
-def medians_ms(dsn: str, within: Range) -> dict[str, float]:
+def medians_ms(dsn: str, within: AskedRange) -> dict[str, float]:
     """How long each question takes, in the middle of some tries after a first one."""
     database = Database(dsn)
     reader = Reader([Database(dsn)], DatabaseUnreachable)
@@ -52,7 +52,7 @@ def _median_ms(ask: Ask) -> float:
     return sorted(took)[TRIES // 2]
 
 
-def _of_page(reader: Reader, within: Range) -> Iterator[tuple[str, Ask]]:
+def _of_page(reader: Reader, within: AskedRange) -> Iterator[tuple[str, Ask]]:
     since, until, key = within.since_ms, within.until_ms, within.group
     where, times = {"cluster": key[0], "group": key[1]}, {"since_ms": since, "until_ms": until}
     newest = reader.generations(where, None, 1).items[0].document
@@ -89,7 +89,7 @@ def _of_page(reader: Reader, within: Range) -> Iterator[tuple[str, Ask]]:
     yield "API: costs of a group by rebalance", lambda: reader.costs(of_group, None, MOST_READ)
 
 
-def _of_dashboards(connection: Connection, within: Range) -> Iterator[tuple[str, Ask]]:
+def _of_dashboards(connection: Connection, within: AskedRange) -> Iterator[tuple[str, Ask]]:
     row = connection.execute(
         'select topic_id, partition, "offset" from rebalance_monitor.generations'
         ' where (cluster, "group") = (%s, %s) order by at_ms desc limit 1',
@@ -116,7 +116,7 @@ def _run(connection: Connection, sql: str) -> Ask:
     return lambda: connection.execute(sql.encode()).fetchall()
 
 
-def _filled(sql: str, values: Mapping[str, str], within: Range) -> str:
+def _filled(sql: str, values: Mapping[str, str], within: AskedRange) -> str:
     """The query as Grafana sends it."""
     for name, value in values.items():
         sql = sql.replace(f"${{{name}:sqlstring}}", f"'{value}'")

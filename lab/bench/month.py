@@ -11,7 +11,7 @@ import shutil
 import psycopg
 
 from lab.bench import anew
-from lab.bench.asked import Range, medians_ms
+from lab.bench.asked import AskedRange, medians_ms
 from lab.bench.generations.load import Load
 from lab.bench.generations.played import PlayedGroup, Size
 from lab.bench.job import JUDGED
@@ -33,7 +33,7 @@ CONNECT = JUDGED.index("connect")
 """The group that is looked at."""
 
 
-class Fleet(Load):
+class StormyFleet(Load):
     """Groups of which each day another one has a storm."""
 
     def pause_ms(self, group: PlayedGroup) -> float:
@@ -48,7 +48,7 @@ class Fleet(Load):
 class Month:
     """The database of the days, and beside it the one that keeps each generation anew."""
 
-    def __init__(self, dsn: str, load: Fleet, kept: Kept) -> None:
+    def __init__(self, dsn: str, load: StormyFleet, kept: Kept) -> None:
         self.filling = Filling(dsn, load)
         self._dsn, self._load, self._kept = dsn, load, kept
         self._retention = Retention(Database(dsn), kept)
@@ -84,10 +84,10 @@ class Month:
         here, there = size(database) / 2**20, anew.size(database) / 2**20
         print(f"| {day} | {rows:,} | {here:.1f} | {all_rows:,} | {there:.1f} |", flush=True)
 
-    def _range(self, since_day: int, until_day: int) -> Range:
+    def _range(self, since_day: int, until_day: int) -> AskedRange:
         name = self._load.settings.name
         streams = next((one.name for one in self._load.groups if one.kind == "streams"), "")
-        return Range(since_day * DAY_MS, until_day * DAY_MS - 1, (name, self._load.groups[CONNECT].name), streams)
+        return AskedRange(since_day * DAY_MS, until_day * DAY_MS - 1, (name, self._load.groups[CONNECT].name), streams)
 
 
 def main() -> int:
@@ -98,7 +98,7 @@ def main() -> int:
     parser.add_argument("--days", type=int, default=40)
     parser.add_argument("--keep", type=int, default=30)
     given = parser.parse_args()
-    load = Fleet(Size(generations=10**9, groups=given.groups, every_ms=DAY_MS // given.a_day), JUDGED)
+    load = StormyFleet(Size(generations=10**9, groups=given.groups, every_ms=DAY_MS // given.a_day), JUDGED)
     postgres.stop_server(FOLDER / "postgres")
     shutil.rmtree(FOLDER, ignore_errors=True)
     print(f"{given.groups} groups, {given.a_day} generations of each a day, a storm of an hour; {given.keep} days kept")

@@ -114,7 +114,7 @@ class Filling:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class BytesTaken:
     """Bytes since the server began: what was written ahead for each of the two, and what their tables take."""
 
     generations: int
@@ -122,7 +122,7 @@ class Taken:
     tables: tuple[int, int]
 
 
-def taken(dsn: str, load: Load) -> list[Taken]:
+def taken(dsn: str, load: Load) -> list[BytesTaken]:
     """After half of the load, and after all of it."""
     wal, found = [0, 0], []
     filling = Filling(dsn, load)
@@ -143,7 +143,7 @@ def taken(dsn: str, load: Load) -> list[Taken]:
             if number in (len(some) // 2, len(some)):
                 row = database.execute("select count(*) from anew.generations").fetchone()
                 assert row is not None
-                found.append(Taken(row[0], (wal[0], wal[1]), (size(database), anew.size(database))))
+                found.append(BytesTaken(row[0], (wal[0], wal[1]), (size(database), anew.size(database))))
     return found
 
 

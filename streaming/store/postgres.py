@@ -42,7 +42,7 @@ from .outbox import CHANNEL, notified_before
 from .past import StoredPast
 from .positions import lock_positions, place_of, positions_of
 from .refused import REFUSED, Writing
-from .states import States
+from .states import StoredStates
 from .text import clean, name, restored
 from .topic_ids import TopicIds
 from .topic_samples import topic_samples, write_topics
@@ -85,7 +85,7 @@ class PostgresStore(StoredPast):
         self._windows = windows if windows is not None else Windows()
         self._now_ms = now_ms
         self._days = Days()
-        self._states = States()
+        self._states = StoredStates()
         # Before the first look, somebody may have been muted by the process before.
         self._may_be_muted, self._muted_until_ms = True, 0
 

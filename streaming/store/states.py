@@ -33,7 +33,7 @@ _KINDS = ("text", "text", "int4", "bytea", "int8", "text", "bool", "int4", "int8
 Name = tuple[str, str]
 
 
-class States:
+class StoredStates:
     """Reads and writes states, and remembers what a delta starts from: of each group the revision that is stored and
     the bytes in the column `state`."""
 
@@ -43,7 +43,7 @@ class States:
         self._bytes = 0
 
     def load(self, connection: Connection, keys: Collection[GroupKey]) -> dict[GroupKey, StoredState]:
-        """States of these groups, where stored, each with the first two rows of waiting records."""
+        """StoredStates of these groups, where stored, each with the first two rows of waiting records."""
         by_name = {(key.cluster, name(key.group)): key for key in keys}
         rows = connection.execute(_READ, [list(column) for column in zip(*by_name, strict=True)]).fetchall()
         first = first_waiting(connection, [row[:2] for row in rows if row[9]])

@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.core import tables
 from rebalance_monitor.streaming.store.archive import NotWritten, ParquetArchive
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import PARTITION, commit, generation
+from tests.streaming.store.object_store import object_store
 from tests.streaming.store.test_retention import TODAY, World, world
 
 __all__ = ["world"]
@@ -71,6 +72,22 @@ def test_a_second_attempt_replaces_the_first_one(world: World, tmp_path: Path) -
     with world.store.database.session() as connection:
         assert ParquetArchive(f"file://{tmp_path}")(connection, OLD) == 1
     assert pq.read_metadata(file_of(tmp_path, "c")).num_rows == 1
+
+
+def test_an_object_store_gets_the_same_rows_and_a_repetition_replaces_them(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.write(OLD)
+    world.write(OLD)
+    rows = stored(world, "c")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "any")
+    with object_store() as (port, objects), world.store.database.session() as connection:
+        archive = ParquetArchive(f"s3://days/kept?region=any&scheme=http&endpoint_override=127.0.0.1%3A{port}")
+        assert [archive(connection, OLD) for _ in range(2)] == [2, 2]
+    files = {key: one for key, one in objects.items() if one}
+    assert [*files] == [f"days/kept/c/{DATE}.parquet"]
+    assert pq.read_table(pa.BufferReader(files[f"days/kept/c/{DATE}.parquet"])).to_pylist() == rows
 
 
 def test_a_file_that_is_read_back_with_another_row_keeps_the_day(
