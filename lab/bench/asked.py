@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from rebalance_monitor.dashboards.build import render
@@ -15,7 +16,7 @@ from rebalance_monitor.streaming.web.api import MOST_READ
 from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.why import MOST_MOMENTS, at_once_object, why_object
 
-TRIES = 5
+TRIES = 9
 Ask = Callable[[], object]
 
 
@@ -29,27 +30,27 @@ class AskedRange:
     streams: str
 
 
-def medians_ms(dsn: str, within: AskedRange) -> dict[str, float]:
-    """How long each question takes, in the middle of some tries after a first one."""
-    database = Database(dsn)
+def side_by_side(asked: Mapping[str, AskedRange]) -> Iterator[tuple[str, list[float]]]:
+    """How long each question takes in each of the databases, ms: asked by turns, the middle of some tries after a first
+    one."""
+    with ExitStack() as opened:
+        each = [_questions(opened, dsn, within) for dsn, within in asked.items()]
+        for name in each[0]:
+            took: list[list[float]] = [[] for _ in each]
+            for _ in range(1 + TRIES):
+                for of_one, questions in zip(took, each, strict=True):
+                    began_s = time.perf_counter()
+                    questions[name]()
+                    of_one.append(1000 * (time.perf_counter() - began_s))
+            yield name, [sorted(one[1:])[TRIES // 2] for one in took]
+
+
+def _questions(opened: ExitStack, dsn: str, within: AskedRange) -> dict[str, Ask]:
     reader = Reader([Database(dsn)], DatabaseUnreachable)
-    found = {}
-    with database.session() as connection:
-        for name, ask in (*_of_page(reader, within), *_of_dashboards(connection, within)):
-            ask()
-            found[name] = _median_ms(ask)
-    reader.close()
-    database.close()
-    return found
-
-
-def _median_ms(ask: Ask) -> float:
-    took = []
-    for _ in range(TRIES):
-        began_s = time.perf_counter()
-        ask()
-        took.append(1000 * (time.perf_counter() - began_s))
-    return sorted(took)[TRIES // 2]
+    opened.callback(reader.close)
+    connection = opened.enter_context(Database(dsn).session())
+    opened.callback(connection.close)
+    return dict((*_of_page(reader, within), *_of_dashboards(connection, within)))
 
 
 def _of_page(reader: Reader, within: AskedRange) -> Iterator[tuple[str, Ask]]:

@@ -2,16 +2,17 @@
 
 Each day one of the groups rebalances every 20 seconds for an hour. Prints what the database takes at the end of some
 days, beside storage that keeps each generation anew and deletes nothing, and then how long each question of page, API
-and dashboards takes over the first day, and over all days that are kept.
+and dashboards takes over all days that are kept, beside a copy that was made when there was one day.
 """
 
 import argparse
 import shutil
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from lab.bench import anew
-from lab.bench.asked import AskedRange, medians_ms
+from lab.bench.asked import AskedRange, side_by_side
 from lab.bench.generations.load import Load
 from lab.bench.generations.played import PlayedGroup, Size
 from lab.bench.job import JUDGED
@@ -20,7 +21,7 @@ from lab.cluster import postgres
 from lab.paths import BUILD
 from lab.process import Lab
 from rebalance_monitor.streaming.core.columns import DAY_MS, day_of
-from rebalance_monitor.streaming.store.database import Connection, Database
+from rebalance_monitor.streaming.store.database import Database
 from rebalance_monitor.streaming.store.retention import Kept, Retention, size
 
 FOLDER = BUILD / "bench" / "month"
@@ -29,6 +30,7 @@ STORM_FROM_MS = 12 * 3_600_000
 """When on a day its storm begins."""
 BATCH_MS = 600_000
 SHOWN_EVERY = 5
+COPY = "first_day"
 CONNECT = JUDGED.index("connect")
 """The group that is looked at."""
 
@@ -49,40 +51,52 @@ class Month:
     """The database of the days, and beside it the one that keeps each generation anew."""
 
     def __init__(self, dsn: str, load: StormyFleet, kept: Kept) -> None:
-        self.filling = Filling(dsn, load)
         self._dsn, self._load, self._kept = dsn, load, kept
-        self._retention = Retention(Database(dsn), kept)
+        self._filling, self._database = Filling(dsn, load), Database(dsn)
+        self._retention = Retention(self._database, kept)
 
-    def play(self, days: int) -> tuple[dict[str, float], dict[str, float]]:
-        """Prints the days; how long questions take over the first whole day at its end, and at the end over all that is
-        kept."""
+    def play(self, days: int) -> dict[str, AskedRange]:
+        """Prints the days; which range to ask for in which database: of one day, and of all that are kept."""
         first = today = day_of(self._load.start_ms)
-        of_one: dict[str, float] = {}
-        with psycopg.connect(self._dsn, autocommit=True) as database:
+        asked = {}
+        with self._database.session() as database:
             anew.make(database)
-            for some in batches(self._load, BATCH_MS):
-                day = day_of(some[-1].timestamp_ms)
-                if day > today:
-                    self._retention.cut(day * DAY_MS)
-                    over, today = today - first, day
-                    if over in (1, days) or over % SHOWN_EVERY == 0:
-                        self._print(database, over)
-                    if over == 1:
-                        of_one = medians_ms(self._dsn, self._range(today - 1, today))
-                    if over == days:
-                        break
-                anew.write(database, [self.filling.commit(some)])
-        return of_one, medians_ms(self._dsn, self._range(today - self._kept.days, today))
+        for some in batches(self._load, BATCH_MS):
+            day = day_of(some[-1].timestamp_ms)
+            if day > today:
+                self._retention.cut(day * DAY_MS)
+                over, today = today - first, day
+                if over in (1, days) or over % SHOWN_EVERY == 0:
+                    self._print(over)
+                if over == 1:
+                    asked[self._copy()] = self._range(today - 1, today)
+                if over == days:
+                    break
+            commit = self._filling.commit(some)
+            with self._database.session() as database:
+                anew.write(database, [commit])
+        self._filling.store.close()
+        return {**asked, self._dsn: self._range(today - self._kept.days, today)}
 
-    def _print(self, database: Connection, day: int) -> None:
-        database.execute("vacuum analyze")
-        found = (
-            database.execute(f"select count(*) from {one}".encode()).fetchone()
-            for one in ("rebalance_monitor.stored_generations", "anew.generations")
-        )
-        rows, all_rows = (0 if one is None else one[0] for one in found)
-        here, there = size(database) / 2**20, anew.size(database) / 2**20
+    def _print(self, day: int) -> None:
+        with self._database.session() as database:
+            database.execute("vacuum analyze")
+            found = (
+                database.execute(f"select count(*) from {one}".encode()).fetchone()
+                for one in ("rebalance_monitor.stored_generations", "anew.generations")
+            )
+            rows, all_rows = (0 if one is None else one[0] for one in found)
+            here, there = size(database) / 2**20, anew.size(database) / 2**20
         print(f"| {day} | {rows:,} | {here:.1f} | {all_rows:,} | {there:.1f} |", flush=True)
+
+    def _copy(self) -> str:
+        """A copy of the database as it is now; nobody may be connected to it meanwhile."""
+        self._filling.store.close()
+        self._database.close()
+        with psycopg.connect(make_conninfo(self._dsn, dbname="template1"), autocommit=True) as server:
+            name = conninfo_to_dict(self._dsn)["dbname"]
+            server.execute(f'create database {COPY} template "{name}"'.encode())
+        return make_conninfo(self._dsn, dbname=COPY)
 
     def _range(self, since_day: int, until_day: int) -> AskedRange:
         name = self._load.settings.name
@@ -104,12 +118,11 @@ def main() -> int:
     print(f"{given.groups} groups, {given.a_day} generations of each a day, a storm of an hour; {given.keep} days kept")
     print("\n| day | generations | MiB | all generations | MiB stored anew |\n|---|---|---|---|---|")
     with Lab(FOLDER) as lab:
-        month = Month(postgres.start(lab).dsn, load, Kept(days=given.keep, max_bytes=10**12, summary_days=730))
-        of_one, of_all = month.play(given.days)
-        month.filling.store.close()
-    print(f"\n| question | over a day, ms | over {given.keep} days, ms |\n|---|---|---|")
-    for name, took_ms in of_all.items():
-        print(f"| {name} | {of_one[name]:.1f} | {took_ms:.1f} |")
+        kept = Kept(days=given.keep, max_bytes=10**12, summary_days=730)
+        asked = Month(postgres.start(lab).dsn, load, kept).play(given.days)
+        print(f"\n| question | over a day, ms | over {given.keep} days, ms |\n|---|---|---|")
+        for name, took_ms in side_by_side(asked):
+            print(f"| {name} | {' | '.join(f'{one:.1f}' for one in took_ms)} |", flush=True)
     return 0
 
 

@@ -36,6 +36,7 @@ begin
 end
 $$;
 
+-- A content is looked up for each row (`limit 1`): a planner that may join reads those of all days instead.
 create or replace view rebalance_monitor.generations as
 select g.cluster, g.topic_id, g.partition, g."offset", g.day, g.topic, g."group", g.incarnation, g.lifecycle,
     g.protocol_type, g.protocol, g.generation, g.leader, g.at_ms, g.state_ms, g.member_count, g.unassigned_count,
@@ -53,7 +54,9 @@ select g.cluster, g.topic_id, g.partition, g."offset", g.day, g.topic, g."group"
     ) as document,
     g.judged_by, g.batch_id
 from rebalance_monitor.stored_generations g
-left join rebalance_monitor.stored_contents c on c.hash = g.content and c.day = g.day;
+left join lateral (
+    select content from rebalance_monitor.stored_contents c where c.hash = g.content and c.day = g.day limit 1
+) c on true;
 
 create or replace view rebalance_monitor.members as
 select g.cluster, g.topic_id, g.partition, g."offset", (m.number - 1)::integer as ordinal, g.day,
@@ -66,8 +69,12 @@ select g.cluster, g.topic_id, g.partition, g."offset", (m.number - 1)::integer a
     rebalance_monitor.sent_name(coalesce(s.content, g.bytes) -> (m.number - 1)::integer -> 1, g.generation)
         as assignment_hash
 from rebalance_monitor.stored_generations g
-join rebalance_monitor.stored_contents c on c.hash = g.content and c.day = g.day
-left join rebalance_monitor.stored_contents s on s.hash = g.sent and s.day = g.day
+cross join lateral (
+    select content from rebalance_monitor.stored_contents c where c.hash = g.content and c.day = g.day limit 1
+) c
+left join lateral (
+    select content from rebalance_monitor.stored_contents s where s.hash = g.sent and s.day = g.day limit 1
+) s on true
 cross join lateral jsonb_array_elements(c.content -> 'members') with ordinality as m (told, number);
 
 -- A table has the bytes that are too long for `sent`, and those that are there before their generation is.
