@@ -50,7 +50,7 @@ bench-start: install  ## time the smallest commands beside an interpreter that d
 bench-growth: install  ## measure drains of growing loads, one dimension at a time; writes docs/sizing.md (about 10 min)
 	@exec $(BIN)/python -m lab.bench.growth $(ARGS)
 
-bench-history: install  ## what a generation takes in the database, and 45 days of history in virtual time (about 4 min)
+bench-history: install  ## what a generation takes in the database, and 40 days of a fleet in virtual time (about 15 min)
 	@$(BIN)/python -m lab.bench.stored
 	@exec $(BIN)/python -m lab.bench.month $(ARGS)
 
