@@ -17,7 +17,7 @@ from lab.simulated import scenario
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, Object, capture_of
 from rebalance_monitor.streaming.core.model.results import CAUSES, Certainty
 from rebalance_monitor.streaming.core.replay import replay
-from rebalance_monitor.streaming.stories import why
+from rebalance_monitor.streaming.stories import cause_words, why
 from rebalance_monitor.streaming.stories.rebalances import ORDER, seen
 from tests.streaming.core.comings_and_goings import (
     MINUTE_MS,
@@ -47,7 +47,7 @@ def test_every_golden_text_has_its_ranking() -> None:
 
 
 def test_every_cause_of_a_generation_has_its_line() -> None:
-    assert {*why.KINDS} == {*CAUSES, why.STATIC_GONE} - {"unknown"}
+    assert {*cause_words.KINDS} == {*CAUSES, cause_words.STATIC_GONE} - {"unknown"}
 
 
 def test_every_pattern_has_its_criterion_in_the_document() -> None:
@@ -121,7 +121,7 @@ def test_many_members_of_one_pattern_are_one_line() -> None:
 def test_a_static_member_that_is_away_for_too_long() -> None:
     pods = twenty(static=True)
     pods.go_of(pods.pod(3, static=True), after_ms=MINUTE_MS)
-    (reason,) = [one for one in ranked(lambda: judged(pods.story))["reasons"] if one["code"] == why.STATIC_GONE]
+    (reason,) = [one for one in ranked(lambda: judged(pods.story))["reasons"] if one["code"] == cause_words.STATIC_GONE]
     assert (reason["certainty"], reason["names"]) == ("likely", ["i3"])
 
 
@@ -282,7 +282,7 @@ def test_no_line_is_surer_than_its_generations(made: list[Object]) -> None:
     }
     for one in as_told(made)["reasons"]:
         if one["certainty"] == Certainty.CERTAIN.value:
-            assert one["code"] in {*why.KINDS} - {why.STATIC_GONE}
+            assert one["code"] in {*cause_words.KINDS} - {cause_words.STATIC_GONE}
             assert all((one["code"], evidence["generation"]) in certain for evidence in one["evidence"])
         assert one["evidence"]
 
