@@ -120,6 +120,14 @@ def _groups() -> list[Panel]:
             stacked=True,
         ),
         graph(
+            "Predictions of the next rebalance",
+            [line("{{what}}: {{fate}}", queries.increase, metrics.PREDICTIONS, FLEET, window="1h")],
+            unit="none",
+            description="Decided in the hour before: hit, early and late came to a test; before what was overtaken "
+            "something else came.",
+            stacked=True,
+        ),
+        graph(
             "Generations per minute by grade",
             [line("{{grade}}", queries.per_minute, metrics.GENERATIONS, FLEET)],
             unit="none",

@@ -12,6 +12,7 @@ from rebalance_monitor.streaming.core.model.results import Aftermath, Generation
 from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks
 from rebalance_monitor.streaming.store.loads import Load, loads_of
 from rebalance_monitor.streaming.store.stored import LastGeneration
+from rebalance_monitor.streaming.stories.known import Published
 
 _NOT_SHOWN = (Generation, Aftermath, Part)
 """Generations are shown by their numbers; of the others there is a page, and too many for a series each."""
@@ -26,7 +27,8 @@ class Newest(NamedTuple):
 
 
 class JudgedNumbers(NamedTuple):
-    """A generation whose verdict is final. `idle_ms`: for how long tasks of Connect stood still before it, by cause."""
+    """A generation whose verdict is final. `idle_ms`: for how long tasks of Connect stood still before it, by cause.
+    `foretold`: what `stories.score` looks at of the published one; None where nothing is predicted of such groups."""
 
     cluster: str
     group: str
@@ -35,6 +37,7 @@ class JudgedNumbers(NamedTuple):
     at_ms: int
     historic: bool
     idle_ms: Mapping[str, int]
+    foretold: Published | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +97,23 @@ def _judged(generation: Generation) -> JudgedNumbers:
         generation.at_ms,
         generation.historic,
         dict(generation.connect.idle_ms),
+        _foretold(generation),
     )
+
+
+def _foretold(generation: Generation) -> Published | None:
+    progress = None if generation.streams is None else generation.streams.progress
+    if generation.protocol_type != "connect" and progress is None:
+        return None
+    wait = generation.connect.wait
+    return {
+        "incarnation": generation.incarnation,
+        "generation": generation.generation,
+        "at_ms": generation.at_ms,
+        "source": as_object(generation.source),
+        "sampled": generation.sampled is not None,
+        "cause": [{"kind": one.kind} for one in generation.cause],
+        "members": [{"rebalance_timeout_ms": ms} for ms in {one.rebalance_timeout_ms for one in generation.members}],
+        "wait": None if wait is None else {"until_ms": wait.until_ms, "ended_ms": wait.ended_ms},
+        "streams": None if progress is None else {"progress": as_object(progress)},
+    }

@@ -26,6 +26,7 @@ from .known_group import key_of
 from .lag_series import LagSeries
 from .limits import SeriesLimits
 from .named_series import Subjects, TaskSeries
+from .predictions import Predictions
 from .unseen_ends import UnseenEnds
 
 # Reasons are made by decoders; should one ever carry data, the series still stay few.
@@ -57,6 +58,7 @@ class Series:
         self._lags = LagSeries(families, self.groups, limits)
         self._subjects = Subjects(families, limits)
         self._unseen_ends = UnseenEnds()
+        self._predictions = Predictions(families)
         self._known: dict[GroupLabels, dict[str, NotifiedIncident]] = {}
         self._others: dict[tuple[str, str], set[str]] = {}
         self._reasons: set[str] = set()
@@ -99,6 +101,8 @@ class Series:
         group = self.groups.label(judged.cluster, judged.group)
         self._families.counter(metrics.GENERATIONS, judged.cluster, group, judged.grade).inc()
         self._families.counter(metrics.REBALANCES, judged.cluster, group, self._cause(judged.cause)).inc()
+        if judged.foretold is not None:
+            self._predictions.generation(key_of(judged.cluster, judged.group), judged.foretold)
         for cause, idle_ms in judged.idle_ms.items():
             self._families.counter(connect_metrics.IDLE_TASK_SECONDS, judged.cluster, group, cause).inc(idle_ms / 1000)
 
