@@ -13,7 +13,7 @@ STATIC_GONE, UNKNOWN = "static_member_gone", "unknown"
 KINDS: Mapping[str, str] = {
     "zombie_returned": "workers came back with what others had been given",
     "worker_lost": "workers were lost",
-    "member_lost": "members were removed: they fell silent, or did not do in time what they had to",
+    "member_lost": "members were removed because they fell silent or were late",
     "worker_left": "workers left by a request",
     "member_left": "members left by a request",
     "static_member_gone": "static members were away for longer than their session time-out",

@@ -58,14 +58,14 @@ def test_the_ranking_says_no_more_than_the_coordinator() -> None:
         assert told["cannot_tell"] == 0
         (lost,) = [one for one in told["reasons"] if one["code"] == "member_lost"]
         assert (lost["count"], lost["certainty"]) == (1, "certain")
-        assert lost["text"].startswith("members were removed: they fell silent, or did not do in time")
+        assert lost["text"].startswith("members were removed because they fell silent or were late")
 
 
 def test_the_page_s_commands_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     (command,) = [block for block in BLOCKS if block.startswith("rebalance-monitor ")]
     assert main(shlex.split(command)[1:]) == 0
-    assert "member lost j3-" in capsys.readouterr().out
+    assert "members were removed because they fell silent or were late: j3-" in capsys.readouterr().out
     status = shlex.split(command)[1:]
     assert main(["status", *status[1:]]) == 0
     assert main(["status", "--group", "x", "--coordinator-log", "x"]) == 2

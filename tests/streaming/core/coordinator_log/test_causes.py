@@ -60,7 +60,8 @@ def test_how_a_member_went_is_certain_then() -> None:
     assert causes(lost) == [("member_lost", "certain", [member])], "the coordinator's word on how it went counts"
     shown = story(GenerationRow(lost, CLUSTER, "j-pattern", ""))
     assert shown.causes == (
-        f"member lost {member}: the coordinator says: removing member m on heartbeat expiration",
+        f"members were removed because they fell silent or were late: {member}; the coordinator says: removing member m"
+        " on heartbeat expiration",
     )  # fmt: skip
 
 
