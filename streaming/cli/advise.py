@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.stories.whatif.connect import DEFAULT_PRESUMED
 from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting, under_setting
 from rebalance_monitor.streaming.stories.whatif.connect_past import shown_max_delay_ms
 from rebalance_monitor.streaming.stories.whatif.history import HistoryAnswer, least_and_most, under_assignor
+from rebalance_monitor.streaming.stories.whatif.static_history import StaticAnswer, under_static_members
 from rebalance_monitor.streaming.stories.why import MOST_REBALANCES
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .group_questions import question_of
@@ -49,8 +50,10 @@ def advise(arguments: argparse.Namespace) -> int:
     key = question.names()[0]
     generations = list(islice(question.source.generations(key, question.since_ms), MOST_REBALANCES))
     asked = _asked(arguments)
+    session_ms = None if arguments.session is None else duration_ms(arguments.session, "--session")
     told: dict[str, Any] = {
         "kind": "advice", "cluster": key[0], "group": key[1], "assignor": arguments.assignor,
+        "static_members": arguments.static, "session_timeout_ms": session_ms,
         "release": arguments.release, "max_delay_ms": asked.delay_ms, "protocol": arguments.protocol, "answer": None,
         "why_not": None,
     }  # fmt: skip
@@ -58,6 +61,9 @@ def advise(arguments: argparse.Namespace) -> int:
         if arguments.assignor is not None:
             setting = _assignor(arguments.assignor, arguments.release)
             answer = under_assignor(generations, arguments.assignor, arguments.release)
+        elif arguments.static:
+            found = under_static_members(generations, session_ms)
+            answer, setting = found.answer, _static(found, session_ms)
         else:
             answer = under_setting(generations, asked)
             setting = _connect(generations, asked)
@@ -92,11 +98,38 @@ def _assignor(name: str, release: str | None) -> Setting:
     )
 
 
+def _static(found: StaticAnswer, session_ms: int | None) -> Setting:
+    least, most = min(found.for_good), max(found.for_good)
+    gone = f"{least} to {most}" if most > least else str(most)
+    noticed = f", up to {duration(found.session_ms)} after they went" if most else ""
+    times = "" if session_ms is None else f" and a session time-out of {duration(session_ms)}"
+    return Setting(
+        title=f"static members{times}",
+        figures={"rebalances": "rebalances", "moved": "partitions that members gained"},
+        presumed="Presumed: a process is away as long as between the two records, and comes back with its client id."
+        " From and to are of who of several with one client id came back. Members that went and were not back in time:"
+        f" {gone}; without a request to leave they are noticed only when their session time-out is over{noticed}, and"
+        " nobody reads their partitions until then.",
+        diff=(
+            "+group.instance.id=<another one for each process>",
+            *([] if session_ms is None else [f"+session.timeout.ms={session_ms}"]),
+        ),
+    )
+
+
 def _asked(arguments: argparse.Namespace) -> ConnectSetting:
     delay_ms = None if arguments.delay is None else duration_ms(arguments.delay, "--delay")
     asked = ConnectSetting(delay_ms, arguments.release, arguments.protocol)
+    if arguments.static:
+        if arguments.assignor is not None or asked != ConnectSetting():
+            raise InputError("--static is answered by itself; leave the other settings out")
+        return asked
+    if arguments.session is not None:
+        raise InputError("--session is of static members; give --static, too")
     if arguments.assignor is None and asked == ConnectSetting():
-        raise InputError("say what is to differ: --assignor of consumers; --delay, --release or --protocol of Connect")
+        raise InputError(
+            "say what is to differ: --assignor or --static of consumers; --delay, --release or --protocol of Connect"
+        )
     if arguments.assignor is not None and (delay_ms is not None or arguments.protocol is not None):
         raise InputError("--assignor is of consumers, --delay and --protocol are of Connect; give one of both")
     return asked

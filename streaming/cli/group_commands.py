@@ -61,6 +61,7 @@ Exit codes: 0 predicted; 3 cannot tell, with a sentence that says why.
 _ADVISE = """examples:
   rebalance-monitor advise --group orders --assignor cooperative-sticky
   rebalance-monitor advise --group orders --assignor range --release 3.9 --since 30d
+  rebalance-monitor advise --group orders --static --session 2m
   rebalance-monitor advise --group sinks --delay 60s
   rebalance-monitor advise --group sinks --release 4.3 --protocol sessioned
   rebalance-monitor advise --group connect-main --delay 30s --capture tests/vectors/captures/sessioned-4.3.1
@@ -145,6 +146,8 @@ def add_group_commands(
     command.add_argument("--since", default="7d", metavar="TIME", help="the time to look at (default: 7d)")
     command.add_argument("--at", metavar="TIME", help="until then, such as 2026-01-10T20:00:00Z (default: now)")
     command.add_argument("--assignor", metavar="NAME", help="of consumers, as a record names it, such as sticky")
+    command.add_argument("--static", action="store_true", help="of consumers: static members (group.instance.id)")
+    command.add_argument("--session", metavar="TIME", help="with --static: session.timeout.ms, such as 2m")
     command.add_argument("--delay", metavar="TIME", help="scheduled.rebalance.max.delay.ms of Connect, such as 60s")
     command.add_argument("--protocol", metavar="NAME", help="of Connect: compatible or sessioned instead of eager")
     command.add_argument("--release", metavar="NUMBER", help="of Connect or of the consumers, such as 4.3")

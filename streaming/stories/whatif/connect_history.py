@@ -121,7 +121,7 @@ def _check(life: Sequence[Published], setting: ConnectSetting) -> None:
     if setting.protocol not in (None, *INCREMENTAL):
         raise WrongChange(f"{setting.protocol!r} is no protocol to change to; take one of {', '.join(INCREMENTAL)}")
     if any(one["protocol_type"] != CONNECT for one in life):
-        raise CannotPredict("of a group that is none of Kafka Connect only another assignor can be asked about")
+        raise CannotPredict("of consumers only another assignor or static members can be asked about")
     if any("sampled" in one for one in life):
         raise CannotPredict("the group is polled: rebalances between two samples are not known")
     protocols = {one["protocol"] for one in life}

@@ -133,7 +133,7 @@ def test_the_examples_of_the_page_are_what_is_printed(
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["j-range"], BAD_INPUT, "say what is to differ: --assignor of consumers"),
+        (["j-range"], BAD_INPUT, "say what is to differ: --assignor or --static of consumers"),
         (["j-range", "--assignor", "range", "--delay", "1m"], BAD_INPUT, "give one of both"),
         (["j-range", "--assignor", "fair"], BAD_INPUT, "'fair' is no assignor of consumers; take one of range"),
         (["j-range", "--assignor", "sticky", "--release", "x"], BAD_INPUT, "'x' is no release that has sticky"),
@@ -143,6 +143,10 @@ def test_the_examples_of_the_page_are_what_is_printed(
             "the release does not have it",
         ),
         (["j-range", "--assignor", "sticky", "--since", "1s"], CANNOT_TELL, "cannot tell: no "),
+        (["j-range", "--static", "--since", "1s"], CANNOT_TELL, "cannot tell: no generation"),
+        (["j-range", "--static", "--assignor", "sticky"], BAD_INPUT, "--static is answered by itself"),
+        (["j-range", "--session", "2m"], BAD_INPUT, "--session is of static members; give --static, too"),
+        (["j-range", "--static", "--session", "x"], BAD_INPUT, "--session 'x' is no time"),
     ],
 )
 def test_what_cannot_be_answered(
@@ -156,7 +160,7 @@ def test_what_cannot_be_answered(
 @pytest.mark.parametrize(
     ("capture", "group", "why"),
     [("captures/eager-2.8.2", "eager-282", "workers wait for nobody"),
-     ("captures-groups/java-classic", "j-range", "only another assignor can be asked about")],
+     ("captures-groups/java-classic", "j-range", "only another assignor or static members can be asked about")],
 )  # fmt: skip
 def test_who_waits_for_nobody_has_no_other_delay(
     capsys: pytest.CaptureFixture[str], capture: str, group: str, why: str
