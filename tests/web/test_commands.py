@@ -48,7 +48,7 @@ def test_one_group_of_the_page_in_six_lines(url: str, capsys: pytest.CaptureFixt
     (group,) = shown["groups"]
     assert group["state"] == "watched"
     assert group["answer"]["what"].startswith("watched: 127.0.0.1:19302 came back with idle-a")
-    assert "zombie returned 127.0.0.1:19302" in group["answer"]["caused_by"]
+    assert "workers came back with what others had been given: 127.0.0.1:19302" in group["answer"]["caused_by"]
     (waiting,) = told(capsys, "status", "--group", "waits", "--cluster", "gamma")[0]["groups"]
     assert waiting["answer"]["harmed"].startswith("1 task: ")
     assert "the scheduled delay is over at" in waiting["answer"]["ends"]

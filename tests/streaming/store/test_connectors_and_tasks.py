@@ -41,6 +41,7 @@ def test_the_last_word_completes_the_document(store: PostgresStore) -> None:
     rows = contents([published, last], 1, lambda *_: "t1")
     with store.database.transaction() as connection:
         tables.STORED_GENERATIONS.write(connection, rows.generations)
+        tables.STORED_CONTENTS.write(connection, [(*key, text) for key, text in rows.contents.items()])
         last_words.complete(connection, rows.aftermaths)
         last_words.complete(connection, rows.aftermaths)
         (document,) = connection.execute("select document from rebalance_monitor.generations").fetchall()[0]
