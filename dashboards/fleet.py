@@ -120,14 +120,6 @@ def _groups() -> list[Panel]:
             stacked=True,
         ),
         graph(
-            "Predictions of the next rebalance",
-            [line("{{what}}: {{fate}}", queries.increase, metrics.PREDICTIONS, FLEET, window="1h")],
-            unit="none",
-            description="Decided in the hour before: hit, early and late came to a test; before what was overtaken "
-            "something else came.",
-            stacked=True,
-        ),
-        graph(
             "Generations per minute by grade",
             [line("{{grade}}", queries.per_minute, metrics.GENERATIONS, FLEET)],
             unit="none",
@@ -155,6 +147,14 @@ def _groups() -> list[Panel]:
             stacked=True,
         ),
         graph(
+            "Predictions of the next rebalance",
+            [line("{{what}}: {{fate}}", queries.increase, metrics.PREDICTIONS, FLEET, window="1h")],
+            unit="none",
+            description="Decided in the hour before: hit, early and late came to a test; before what was overtaken "
+            "something else came.",
+            stacked=True,
+        ),
+        graph(
             "Groups that are only counted",
             [
                 line("{{cluster}} {{type}}", queries.aggregated, metrics.OTHER_GROUPS, FLEET),
@@ -163,7 +163,6 @@ def _groups() -> list[Panel]:
             unit="none",
             description="Groups of kinds that are not judged, and groups without series of their own: ignored by "
             "pattern, or more than metrics.max_groups.",
-            span=24,
         ),
         rows(
             "What rebalances cost",
