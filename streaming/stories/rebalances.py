@@ -94,6 +94,11 @@ class SeenRebalance:
         return frozenset(one.name for one in (*self.came, *self.went))
 
     @property
+    def hands_out(self) -> bool:
+        """Whether it only hands out what members gave up in the one before it."""
+        return not self.movers and self.after and self.kinds <= FOLLOW_UPS and self.handed_over
+
+    @property
     def only_moves(self) -> bool:
         """Whether nothing but members that came or went asked for the rebalance."""
         return self.kinds <= MOVES | FOLLOW_UPS

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_monitor.streaming.core.model.messages import counted, utc
 from .durations import duration
-from .rebalances import FOLLOW_UPS, Explained, SeenRebalance
+from .rebalances import Explained, SeenRebalance
 
 RESTART_GAP_MS = 300_000
 """Rebalances of one rolling restart follow each other within this time."""
@@ -47,14 +47,13 @@ def _runs(known: Sequence[SeenRebalance]) -> Iterator[list[int]]:
     for place, one in enumerate(known):
         moves = one.after and one.classic and bool(one.movers) and one.only_moves
         dynamic = not any(member.static for member in (*one.came, *one.went))
-        follows = not one.movers and one.after and one.kinds <= FOLLOW_UPS and one.handed_over
         late = bool(run) and one.at_ms - known[run[-1]].at_ms > RESTART_GAP_MS
         stopped = all(CLOSED in (cause.client_reason or CLOSED) for who in one.went for cause in one.proven(who.name))
         replaces = moves and dynamic and stopped
-        if run and (late or not (follows or replaces)):
+        if run and (late or not (one.hands_out or replaces)):
             yield run
             run = []
-        if replaces or (follows and run):
+        if replaces or (one.hands_out and run):
             run.append(place)
     if run:
         yield run

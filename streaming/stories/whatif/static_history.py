@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.stories.known import Published
-from rebalance_monitor.streaming.stories.rebalances import FOLLOW_UPS, NamedMember, SeenRebalance, record_order, seen
+from rebalance_monitor.streaming.stories.rebalances import NamedMember, SeenRebalance, record_order, seen
 from .change import CannotPredict
 from .history import NOT_NEXT, HistoryAnswer, HistoryFigures
 
@@ -100,12 +100,9 @@ def _back_in_time(
 def _avoided(place: int, known: Sequence[SeenRebalance], back: set[tuple[int, str]]) -> bool:
     """Whether nobody asked for it but members that were back in time; or it hands out what was given up in such a
     one."""
-    one = known[place]
-    while not one.movers and one.after and one.kinds <= FOLLOW_UPS and place > 0:
+    while known[place].hands_out and place > 0:
         place -= 1
-        if not (known[place].handed_over or one.handed_over):
-            return False
-        one = known[place]
+    one = known[place]
     return (
         one.after
         and bool(one.movers)

@@ -76,3 +76,12 @@ def test_who_of_several_with_one_client_id_came_back_is_a_range() -> None:
 def test_a_group_of_static_members_is_not_asked_about() -> None:
     with pytest.raises(CannotPredict, match="static already"):
         answer(restarted(twenty(static=True)))
+
+
+def test_a_rebalance_that_nothing_explains_is_not_avoided_with_the_one_before_it() -> None:
+    """Nobody came or went in it, and nobody had given up anything before it."""
+    pods = twenty()
+    pods.go_of(pods.pod(3), after_ms=MINUTE_MS)
+    pods.come(pods.pod(3))
+    pods.rebalance(after_ms=MINUTE_MS)
+    assert rebalances(answer(pods)) == (3, [1])
