@@ -94,9 +94,9 @@ class Load:
         broken = group.answer(wrong=wrong)
         if broken:
             self.planted[group.name, group.generation] = broken
-        soon_ms = group.follows_ms()
+        soon_ms, usual_ms = group.follows_ms(), self.pause_ms(group)
         step = partial(self._next, group, follows=soon_ms is not None)
-        self._queue.after(self.pause_ms(group) if soon_ms is None else soon_ms, step)
+        self._queue.after(usual_ms if soon_ms is None else soon_ms, step)
 
     def pause_ms(self, group: PlayedGroup) -> float:
         """How long after a generation of the group its next one is."""
