@@ -33,14 +33,14 @@ from lab.bench.cost import memory_mib
 from lab.bench.drain import BROKER
 from lab.bench.generations.load import Load
 from lab.bench.generations.played import Size
-from lab.bench.job import ARRIVE_S, FOLDER, WARM_UP_S, alone, lab_in
+from lab.bench.job import ARRIVE_S, FOLDER, WARM_UP_S, lab_in, measuring
 from lab.bench.load import PREFIX
 from lab.bench.observe import Rows, appended_ms, latencies_ms, now_ms, percentile
 from lab.bench.prepared import create_topics, described
 from lab.bench.stage import BenchStage
-from lab.cluster import config_topic, jars, java
+from lab.cluster import config_topic
 from lab.errors import LabError
-from lab.process import Progress, signals_stop
+from lab.process import Progress
 from lab.readiness import readyz
 
 Written = tuple[str, int, bytes | None, bytes | None, int]
@@ -307,10 +307,7 @@ def main() -> int:
     given = parser.parse_args()
     progress = Progress()
     try:
-        with signals_stop(), alone():
-            if jars.missing():
-                with progress.step("fetching the jars of Kafka"):
-                    jars.fetch(java.find())
+        with measuring(progress):
             lost = measure(given.only or list(LOADS), given.seconds, progress)
     except LabError as why:
         print(f"bench-hostile: {why}", file=sys.stderr)

@@ -173,6 +173,16 @@ def alone() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def measuring(progress: Progress) -> Iterator[None]:
+    """Alone, with all that a stage needs on this machine, until it ends or a signal comes."""
+    with signals_stop(), alone():
+        if jars.missing():
+            with progress.step("fetching the jars of Kafka"):
+                jars.fetch(java.find())
+        yield
+
+
 def measure(given: argparse.Namespace, progress: Progress) -> Figures:
     """Every figure that was asked for."""
     figures: Figures = {}
@@ -231,10 +241,7 @@ def main() -> int:
     given = parser.parse_args()
     progress = Progress()
     try:
-        with signals_stop(), alone():
-            if jars.missing():
-                with progress.step("fetching the jars of Kafka"):
-                    jars.fetch(java.find())
+        with measuring(progress):
             figures = measure(given, progress)
     except LabError as why:
         print(f"bench: {why}", file=sys.stderr)
