@@ -1,11 +1,11 @@
 """SQL about one rebalance, named by the coordinates of its record, and about the monitor's own tables."""
 
-from .tables import GROUP_SQL, IN_RANGE, REBALANCE_KEY, SCHEMA
+from .tables import GROUP_SQL, IN_RANGE, ON_DAYS, REBALANCE_KEY, SCHEMA
 
 _PART = "split_part(${rebalance:sqlstring}, '/', %d)"
 CHOSEN = (
     f"{GROUP_SQL} and topic_id = {_PART % 1} and partition = nullif({_PART % 2}, '')::integer "
-    f"and \"offset\" = nullif({_PART % 3}, '')::bigint"
+    f"and \"offset\" = nullif({_PART % 3}, '')::bigint and day = nullif({_PART % 4}, '')::integer"
 )
 """The rebalance that the variable names; nothing while it names none."""
 
@@ -15,7 +15,7 @@ REBALANCES_SQL = f"""
 select {REBALANCE_KEY} as __value, to_char(to_timestamp(at_ms / 1000.0), 'YYYY-MM-DD HH24:MI:SS') || ' generation '
     || generation || coalesce(' ' || (document -> 'cause' -> 0 ->> 'kind'), '') as __text
 from {SCHEMA}.generations
-where at_ms {IN_RANGE} and {GROUP_SQL}
+where at_ms {IN_RANGE} and {ON_DAYS} and {GROUP_SQL}
 order by at_ms desc
 limit 500
 """.strip()

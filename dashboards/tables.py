@@ -4,16 +4,19 @@ from rebalance_monitor.streaming.core.costs import FIGURES
 
 SCHEMA = "rebalance_monitor"
 IN_RANGE = "between $__unixEpochFrom()::bigint * 1000 and $__unixEpochTo()::bigint * 1000"
+ON_DAYS = "day between $__unixEpochFrom()::bigint / 86400 and $__unixEpochTo()::bigint / 86400"
+"""Each day is a partition of its own: others are not looked at."""
 FLEET_SQL = "cluster in (${cluster:sqlstring})"
 GROUP_SQL = 'cluster = ${cluster:sqlstring} and "group" = ${group:sqlstring}'
 LOUDEST_FIRST = "case alert when 'critical' then 0 when 'warning' then 1 else 2 end"
-REBALANCE_KEY = """topic_id || '/' || partition || '/' || "offset\""""
-"""How one rebalance is named in addresses: the coordinates of its record."""
+REBALANCE_KEY = """topic_id || '/' || partition || '/' || "offset" || '/' || day"""
+"""How one rebalance is named in addresses: the coordinates of its record, and its day."""
 
 LATEST_CTE = f"""
 latest as (
-    select cluster, topic_id, partition, "offset", day from {SCHEMA}.generations
+    select cluster, topic_id, partition, "offset", day from {SCHEMA}.stored_generations
     where {GROUP_SQL}
+        and day >= coalesce((select newest_day from {SCHEMA}.states where {GROUP_SQL}), -2147483648)::bigint - 1
     order by incarnation desc, at_ms desc, generation desc
     limit 1
 )""".strip()
@@ -30,7 +33,7 @@ limit 200
 UNEXPLAINED_SQL = f"""
 select to_timestamp(at_ms / 1000.0) as at, cluster, "group", generation, assignor, reason
 from {SCHEMA}.generations
-where grade = 'unexplained' and at_ms {IN_RANGE} and {FLEET_SQL}
+where grade = 'unexplained' and at_ms {IN_RANGE} and {ON_DAYS} and {FLEET_SQL}
 order by at_ms desc
 limit 200
 """.strip()
@@ -39,7 +42,7 @@ _COSTS = ", ".join(f"sum({one}) as {one}" for one in ("rebalances", *(figure.nam
 COSTS_SQL = f"""
 select cluster, "group", cause, {_COSTS}
 from {SCHEMA}.costs
-where day between $__unixEpochFrom()::bigint / 86400 and $__unixEpochTo()::bigint / 86400 and {FLEET_SQL}
+where {ON_DAYS} and {FLEET_SQL}
 group by 1, 2, 3
 order by sum(stopped_ms) desc nulls last, sum(held_up) desc nulls last, sum(moved) desc nulls last, 1, 2, 3
 limit 200
@@ -48,7 +51,7 @@ limit 200
 HELD_UP_SQL = f"""
 select to_timestamp(at_ms / 1000.0) as at, cluster, "group", generation, cause, held_up as records
 from {SCHEMA}.costs
-where at_ms {IN_RANGE} and day between $__unixEpochFrom()::bigint / 86400 and $__unixEpochTo()::bigint / 86400
+where at_ms {IN_RANGE} and {ON_DAYS}
     and held_up > 0 and {FLEET_SQL}
 order by held_up desc, at_ms desc
 limit 200
@@ -60,7 +63,7 @@ select to_timestamp(at_ms / 1000.0) as at, generation, grade, reason, member_cou
     (select string_agg(cause ->> 'kind', ', ') from jsonb_array_elements(document -> 'cause') as cause) as cause,
     {REBALANCE_KEY} as rebalance
 from {SCHEMA}.generations
-where at_ms {IN_RANGE} and {GROUP_SQL}
+where at_ms {IN_RANGE} and {ON_DAYS} and {GROUP_SQL}
 order by at_ms desc
 limit 500
 """.strip()
@@ -86,7 +89,7 @@ DIFF_SQL = f"""
 select to_timestamp(at_ms / 1000.0) as at, generation, moved.key as member,
     moved.value -> 'gained' as gained, moved.value -> 'lost' as lost
 from {SCHEMA}.generations, jsonb_each(document -> 'diff') as moved
-where at_ms {IN_RANGE} and {GROUP_SQL}
+where at_ms {IN_RANGE} and {ON_DAYS} and {GROUP_SQL}
 order by at_ms desc, moved.key
 limit 500
 """.strip()
@@ -138,7 +141,8 @@ with held as (
         - coalesce(jsonb_array_length(member.revoked -> 'tasks'), 0)
         + coalesce(jsonb_array_length(member.assigned -> 'tasks'), 0) as tasks
     from {SCHEMA}.generations as one join {SCHEMA}.members as member using (cluster, topic_id, partition, "offset", day)
-    where one.at_ms {IN_RANGE} and one.cluster = ${{cluster:sqlstring}} and one."group" = ${{group:sqlstring}}
+    where one.at_ms {IN_RANGE} and one.{ON_DAYS}
+        and one.cluster = ${{cluster:sqlstring}} and one."group" = ${{group:sqlstring}}
 )
 select time, max(tasks) - min(tasks) as spread, max(tasks) as most, min(tasks) as fewest
 from held group by time order by time
@@ -166,7 +170,7 @@ from (
     select cluster, "group", incarnation, generation, at_ms, grade, document -> 'burst' as burst,
         document -> 'cause' -> 0 ->> 'kind' as cause
     from {SCHEMA}.stored_generations
-    where at_ms {IN_RANGE}{where}
+    where at_ms {IN_RANGE} and {ON_DAYS}{where}
     order by at_ms desc
     limit {MOST_MARKED}
 ) as newest

@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
@@ -30,11 +30,11 @@ class AskedRange:
     streams: str
 
 
-def side_by_side(asked: Mapping[str, AskedRange]) -> Iterator[tuple[str, list[float]]]:
-    """How long each question takes in each of the databases, ms: asked by turns, the middle of some tries after a first
-    one."""
+def side_by_side(asked: Sequence[tuple[str, AskedRange]]) -> Iterator[tuple[str, list[float]]]:
+    """How long each question takes in each database with its range, ms: asked by turns, the middle of some tries after
+    a first one."""
     with ExitStack() as opened:
-        each = [_questions(opened, dsn, within) for dsn, within in asked.items()]
+        each = [_questions(opened, dsn, within) for dsn, within in asked]
         for name in each[0]:
             took: list[list[float]] = [[] for _ in each]
             for _ in range(1 + TRIES):
@@ -92,7 +92,7 @@ def _of_page(reader: Reader, within: AskedRange) -> Iterator[tuple[str, Ask]]:
 
 def _of_dashboards(connection: Connection, within: AskedRange) -> Iterator[tuple[str, Ask]]:
     row = connection.execute(
-        'select topic_id, partition, "offset" from rebalance_monitor.generations'
+        'select topic_id, partition, "offset", day from rebalance_monitor.generations'
         ' where (cluster, "group") = (%s, %s) order by at_ms desc limit 1',
         within.group,
     ).fetchone()

@@ -2,7 +2,7 @@
 
 Each day one of the groups rebalances every 20 seconds for an hour. Prints what the database takes at the end of some
 days, beside storage that keeps each generation anew and deletes nothing, and then how long each question of page, API
-and dashboards takes over all days that are kept, beside a copy that was made when there was one day.
+and dashboards takes for the last day and for all days that are kept, beside a copy that was made when there was one.
 """
 
 import argparse
@@ -55,10 +55,11 @@ class Month:
         self._filling, self._database = Filling(dsn, load), Database(dsn)
         self._retention = Retention(self._database, kept)
 
-    def play(self, days: int) -> dict[str, AskedRange]:
-        """Prints the days; which range to ask for in which database: of one day, and of all that are kept."""
+    def play(self, days: int) -> list[tuple[str, AskedRange]]:
+        """Prints the days; which range to ask for in which database: its one day of the first, and of the other one the
+        last day and all that are kept."""
         first = today = day_of(self._load.start_ms)
-        asked = {}
+        asked = []
         with self._database.session() as database:
             anew.make(database)
         for some in batches(self._load, BATCH_MS):
@@ -69,14 +70,14 @@ class Month:
                 if over in (1, days) or over % SHOWN_EVERY == 0:
                     self._print(over)
                 if over == 1:
-                    asked[self._copy()] = self._range(today - 1, today)
+                    asked.append((self._copy(), self._range(today - 1, today)))
                 if over == days:
                     break
             commit = self._filling.commit(some)
             with self._database.session() as database:
                 anew.write(database, [commit])
         self._filling.store.close()
-        return {**asked, self._dsn: self._range(today - self._kept.days, today)}
+        return asked + [(self._dsn, self._range(today - days, today)) for days in (1, self._kept.days)]
 
     def _print(self, day: int) -> None:
         with self._database.session() as database:
@@ -120,7 +121,7 @@ def main() -> int:
     with Lab(FOLDER) as lab:
         kept = Kept(days=given.keep, max_bytes=10**12, summary_days=730)
         asked = Month(postgres.start(lab).dsn, load, kept).play(given.days)
-        print(f"\n| question | over a day, ms | over {given.keep} days, ms |\n|---|---|---|")
+        print(f"\n| question, ms | the first day | the last of {given.keep} | all {given.keep} |\n|---|---|---|---|")
         for name, took_ms in side_by_side(asked):
             print(f"| {name} | {' | '.join(f'{one:.1f}' for one in took_ms)} |", flush=True)
     return 0

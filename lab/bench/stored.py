@@ -2,8 +2,8 @@
 the storage that stores each one anew (`anew`).
 
 True generations, folded and committed in this process, one at a time as they come while a monitor runs: once as groups
-live, once where nothing changes, and once where in each generation somebody comes or goes. The first half of each load
-is not counted: by then tables and states are as they stay.
+live, once where nothing changes, and once where in each generation somebody comes or goes. In a storm several come at a
+time. The first half of each load is not counted: by then tables and states are as they stay.
 """
 
 import shutil
@@ -36,12 +36,16 @@ AS_GROUPS_LIVE = Size(generations=2_000, groups=14, members=11, partitions=44)
 NOTHING_CHANGES = replace(AS_GROUPS_LIVE, changing=0.0, wrong=0.0, every_ms=20_000)
 CONSUMERS = tuple(one for one in JUDGED if one != "connect")
 """Connect groups of these loads have a connector changed again and again."""
+STORM = "nothing changes, in a storm"
 LOADS = {
     "as groups live": (AS_GROUPS_LIVE, JUDGED),
     "nothing changes": (NOTHING_CHANGES, CONSUMERS),
+    STORM: (NOTHING_CHANGES, CONSUMERS),
     "nothing but configurations of connectors": (NOTHING_CHANGES, JUDGED),
     "somebody comes or goes each time": (replace(AS_GROUPS_LIVE, changing=1.0, wrong=0.0), JUDGED),
 }
+TOGETHER_MS = {STORM: 20_000}
+"""Of a storm several generations come in one batch, about as many as there are groups here."""
 VACUUM_EVERY = 100
 """Batches between two vacuums of what is updated, as by PostgreSQL itself while a monitor runs."""
 UPDATED = ("states", "positions", "groups")
@@ -122,13 +126,13 @@ class BytesTaken:
     tables: tuple[int, int]
 
 
-def taken(dsn: str, load: Load) -> list[BytesTaken]:
+def taken(dsn: str, load: Load, together_ms: int) -> list[BytesTaken]:
     """After half of the load, and after all of it."""
     wal, found = [0, 0], []
     filling = Filling(dsn, load)
     with closing(filling.store), psycopg.connect(dsn, autocommit=True) as database:
         anew.make(database)
-        some = list(batches(load))
+        some = list(batches(load, together_ms))
         for number, batch in enumerate(some, 1):
             at = _written_ahead(database)
             commit = filling.commit(batch)
@@ -162,7 +166,7 @@ def main() -> int:
         postgres.stop_server(folder / "postgres")
         shutil.rmtree(folder, ignore_errors=True)
         with Lab(folder) as lab:
-            half, whole = taken(postgres.start(lab).dsn, Load(load_size, kinds))
+            half, whole = taken(postgres.start(lab).dsn, Load(load_size, kinds), TOGETHER_MS.get(name, 0))
         made = whole.generations - half.generations
         cells = [f"{name}", f"{made:,}"]
         for before, after in ((half.wal, whole.wal), (half.tables, whole.tables)):

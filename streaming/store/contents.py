@@ -26,12 +26,13 @@ from rebalance_monitor.streaming.core.model.results import (
     UndecodableRecord,
 )
 from .labels import incident_labels
-from .shared import hash_of, names_of, parted
+from .shared import COLUMNS, hash_of, names_of, parted
 from .stored import incident_of
-from .tables import TableRow, row
+from .tables import STORED_GENERATIONS, TableRow, row
 from .text import json_text, name
 
 NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
+_IN_CONTENT = frozenset(STORED_GENERATIONS.place(column) for column in COLUMNS)
 TopicId = Callable[[str, str, int, int], str]  # (cluster, topic, partition, offset) -> id of that topic
 
 
@@ -112,7 +113,8 @@ def _generation(
         rows.contents[sent, day] = parts.sent
     named = json_text(names_of(generation)) if parts.sent is None else None
     made = row(tables.GENERATIONS, generation, shown, **{**given, "document": parts.own})
-    rows.generations.append((*made, content, named, sent))
+    own = (None if at in _IN_CONTENT else value for at, value in enumerate(made))
+    rows.generations.append((*own, content, named, sent))
     rows.assignments.update({(one, day): blobs[one] for one in parts.named if one in blobs})
     rows.named |= parts.named | parts.held
 
@@ -121,6 +123,17 @@ def blob_rows(rows: Contents, blobs: Mapping[str, bytes], now_ms: int) -> list[T
     """Each content once for each day of which a member has it; one whose generation is not written yet, today."""
     waiting = {(one, day_of(now_ms)): blob for one, blob in blobs.items() if one not in rows.named}
     return sorted((*key, blob) for key, blob in {**waiting, **rows.assignments}.items())
+
+
+def newest_days(results: Iterable[Result]) -> dict[tuple[str, str], int]:
+    """The day of each group's newest generation among those that are written."""
+    newest: dict[tuple[str, str], tuple[int, int, int]] = {}
+    for one in results:
+        if isinstance(one, Generation):
+            key = (one.cluster, name(one.group))
+            place = (one.incarnation, one.source.offset, day_of(one.at_ms))
+            newest[key] = max(newest.get(key, place), place)
+    return {key: day for key, (_, _, day) in newest.items()}
 
 
 def days_of(results: Iterable[Result]) -> set[int]:

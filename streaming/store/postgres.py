@@ -30,7 +30,7 @@ from rebalance_monitor.streaming.core.ports import (
     StoredState,
 )
 from . import last_words, parts, tables
-from .contents import Contents, blob_rows, contents, days_of, outbox_rows
+from .contents import Contents, blob_rows, contents, days_of, newest_days, outbox_rows
 from .database import Connection, Database
 from .days import Days
 from .kept import KEPT_STATES, kept_rows, prune
@@ -214,7 +214,7 @@ class PostgresStore(StoredPast):
                         for key, span in commit.ranges.items()
                     ],
                 )  # fmt: skip
-                states = self._states.write(writing, commit.states)
+                states = self._states.write(writing, commit.states, newest_days(commit.results))
                 keep_waiting(
                     connection,
                     [(key.cluster, name(key.group), *one.waits) for key, one in commit.states.items() if one.waits],

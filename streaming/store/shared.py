@@ -1,16 +1,18 @@
-"""What a generation has in common with others, and is stored once a day; 0004_less.sql puts both together again.
+"""What a generation has in common with others, and is stored once a day; the view `generations` puts both together.
 
 From one generation to the next mostly its number, its place and its times change. Members' bytes hold the number too:
 they are stored with zeros in its place. Short ones of one generation are stored together: a row for each is longer.
 
     stored with the row     numbers that have a column, and what tells of this rebalance: cause, diff, burst, …
-    `content`               the rest of the document: members, verdict, what they should have
+    `content`               the rest of the document, and columns that say the same (`COLUMNS`): members, verdict, what
+                            they should have
     `sent`                  for each member its subscription and assignment: [bytes in hex, places of the number], a
                             place being [where, number - generation]; or the name of long ones in `stored_assignments`
 """
 
 import hashlib
 import struct
+from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +27,8 @@ COMMON = frozenset(
 )
 """Keys of the document that generations of a group have in common, beside those that say nothing."""
 IN_COLUMNS = {"at_ms": "int8", "state_ms": "int8", "generation": "int4"}
+COLUMNS = frozenset(("leader", "assignor"))
+"""Columns that a row leaves empty: the view takes them from the content."""
 PLACE = {"topic", "partition", "offset"}
 ZEROS = bytes(4)
 SHORT = 1_000
@@ -74,8 +78,8 @@ def names_of(generation: Generation) -> list[tuple[str | None, str | None]]:
 
 
 def hash_of(content: str) -> str:
-    """What a content is named by."""
-    return hashlib.sha256(content.encode()).hexdigest()[:32]
+    """What a content is named by: 96 bits in 16 characters, two of them stand in each generation's row."""
+    return urlsafe_b64encode(hashlib.sha256(content.encode()).digest()[:12]).decode()
 
 
 def _fits(value: Any, kind: str) -> bool:

@@ -23,12 +23,15 @@ where (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))
 """
 _CHANGE = """
 update rebalance_monitor.states as old set version = given.version, delta = given.delta, due_ms = given.due_ms,
-    home = given.home, has_topics = given.has_topics, waits = given.waits, revision = given.revision
-from unnest(%b::text[], %b::text[], %s::int4[], %b::bytea[], %s::int8[], %b::text[], %s::bool[], %s::int4[], %s::int8[])
-    as given (cluster, "group", version, delta, due_ms, home, has_topics, waits, revision)
+    home = given.home, has_topics = given.has_topics, waits = given.waits, revision = given.revision,
+    newest_day = coalesce(given.newest_day, old.newest_day)
+from unnest(
+    %b::text[], %b::text[], %s::int4[], %b::bytea[], %s::int8[], %b::text[], %s::bool[], %s::int4[], %s::int8[],
+    %s::int4[]
+) as given (cluster, "group", version, delta, due_ms, home, has_topics, waits, revision, newest_day)
 where old.cluster = given.cluster and old."group" = given."group" and old.revision = given.revision - 1
 """
-_KINDS = ("text", "text", "int4", "bytea", "int8", "text", "bool", "int4", "int8")
+_KINDS = ("text", "text", "int4", "bytea", "int8", "text", "bool", "int4", "int8", "int4")
 
 Name = tuple[str, str]
 
@@ -62,8 +65,11 @@ class StoredStates:
             )
         return found
 
-    def write(self, writing: Writing, states: Mapping[GroupKey, StoredState]) -> list[Cursor[Any]]:
-        """Writes them; each statement's cursor knows how many rows it wrote, once the answer is there."""
+    def write(
+        self, writing: Writing, states: Mapping[GroupKey, StoredState], newest_days: Mapping[Name, int]
+    ) -> list[Cursor[Any]]:
+        """Writes them; each statement's cursor knows how many rows it wrote, once the answer is there. `newest_days`:
+        of groups of which generations are written, the day of the newest one."""
         whole: list[TableRow] = []
         changed: list[TableRow] = []
         self._written = {}
@@ -74,7 +80,7 @@ class StoredStates:
             home = None if one.home is None else clean(one.home)
             waits = 0 if one.waits is None else one.waits[1] - one.waits[0]
             self._written[of] = (one.revision + 1, one.state if packed is None else base)
-            told = (one.due_ms, home, one.has_topics, waits, one.revision + 1)
+            told = (one.due_ms, home, one.has_topics, waits, one.revision + 1, newest_days.get(of))
             if packed is None:
                 whole.append((*of, original(key.group), one.version, one.state, None, *told))
             else:

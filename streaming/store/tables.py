@@ -29,7 +29,8 @@ class Table:
     """Columns with their types in order, the key's columns first; `on_conflict` says what a known key does.
 
     `moved_at`: a column that an update sets to the moment of its transaction (an insert has it by default). `stays`:
-    columns that an update leaves as they are where it brings nothing.
+    columns that an update leaves as they are where it brings nothing. `mostly_known`: rows that are there are updated
+    before others are inserted, for PostgreSQL writes a lock ahead of each row that it finds when it wants to insert.
     """
 
     name: str
@@ -38,26 +39,36 @@ class Table:
     on_conflict: str = "nothing"
     moved_at: str = ""
     stays: tuple[str, ...] = ()
+    mostly_known: bool = False
 
     @classmethod
-    def of(cls, table: PublishedTable, on_conflict: str = "nothing", moved_at: str = "") -> "Table":
+    def of(cls, table: PublishedTable, on_conflict: str = "nothing", **more: Any) -> "Table":
         columns = tuple((column.name, column.plain_type) for column in table.written)
-        return cls(table.name, columns, table.key, on_conflict, moved_at)
+        return cls(table.name, columns, table.key, on_conflict, **more)
 
     def place(self, column: str) -> int:
         """Where a row has the column."""
         return [name for name, _ in self.columns].index(column)
 
-    def statement(self) -> str:
+    def statements(self) -> tuple[str, ...]:
         """Insert from arrays; `update` replaces every column outside the key."""
         names = ", ".join(f'"{name}"' for name, _ in self.columns)
         arrays = ", ".join(_ARRAYS.get(kind, f"%s::{kind}[]") for _, kind in self.columns)
         picks = ", ".join(f'"{name}"::{kind}' for name, kind in self.columns)
         key = ", ".join(f'"{name}"' for name, _ in self.columns[: self.key])
-        return (
+        insert = (
             f"insert into rebalance_monitor.{self.name} as old ({names}) "
             f"select {picks} from unnest({arrays}) as given ({names}) on conflict ({key}) do {self._action()}"
         )
+        if not self.mostly_known:
+            return (insert,)
+        changes = ", ".join(f'"{name}" = excluded."{name}"::{kind}' for name, kind in self.columns[self.key :])
+        known = " and ".join(f'old."{name}" = excluded."{name}"' for name, _ in self.columns[: self.key])
+        update = (
+            f"update rebalance_monitor.{self.name} as old set {changes} "
+            f"from unnest({arrays}) as excluded ({names}) where {known}"
+        )
+        return update, insert
 
     def _action(self) -> str:
         if self.on_conflict == "nothing":
@@ -83,7 +94,7 @@ class Table:
             columns = zip(*given[start : start + CHUNK], strict=True)
             kinds = (kind for _, kind in self.columns)
             values = [fitting(column, kind) for column, kind in zip(columns, kinds, strict=True)]
-            cursors.append(connection.execute(self.statement(), values))
+            cursors += [connection.execute(statement, values) for statement in self.statements()]
         return cursors
 
 
@@ -93,10 +104,11 @@ STATES = Table(
     (
         ("cluster", "text"), ("group", "text"),
         ("original", "bytea"), ("version", "int4"), ("state", "bytea"), ("delta", "bytea"), ("due_ms", "int8"),
-        ("home", "text"), ("has_topics", "bool"), ("waits", "int4"), ("revision", "int8"),
+        ("home", "text"), ("has_topics", "bool"), ("waits", "int4"), ("revision", "int8"), ("newest_day", "int4"),
     ),
     key=2,
     on_conflict="update where old.revision = excluded.revision - 1",
+    stays=("newest_day",),
 )  # fmt: skip
 # A pending verdict gives way to its final one, a final verdict never to a pending one.
 STORED_GENERATIONS = Table(
@@ -118,7 +130,7 @@ INCIDENTS = Table.of(tables.INCIDENTS, NEW_DOCUMENT)
 INCIDENT_PARTS = Table.of(tables.INCIDENT_PARTS, NEW_DOCUMENT)
 OUTBOX = Table.of(tables.OUTBOX)
 CONNECTORS_AND_TASKS = Table.of(tables.CONNECTORS_AND_TASKS, NEW_DOCUMENT)
-GROUPS = Table.of(tables.GROUPS, "update")
+GROUPS = Table.of(tables.GROUPS, mostly_known=True)
 GROUP_PROGRESS = Table.of(tables.GROUP_PROGRESS, "update")
 UNDECODABLE = Table.of(tables.UNDECODABLE)
 GAPS = Table.of(tables.GAPS)

@@ -20,9 +20,10 @@ from .expected import ExpectsOf, expects_nothing
 from .lanes_read import history_object, read_history
 from .openapi import document
 from .parameters import BadRequest, cursor, place
-from .reader import Reader, Unavailable
+from .reader import Reader
 from .rows import GapRow, GroupName, IncidentRow, ListPage, SummaryRow
 from .scope import EVERYTHING, Scope, TeamOf, visible
+from .statements import Unavailable
 from .upstream import StreamingJob
 from .why import USUAL_AT_ONCE_MS, USUAL_WHY_MS, RecentEvents, at_once_object, why_object
 from .window import bounded

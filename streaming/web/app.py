@@ -25,8 +25,8 @@ from .fleet_table import fleet_query
 from .guard import Guard, asked_path, scope_of
 from .live import Crowded, Live
 from .parameters import BadRequest, parsed
-from .reader import Unavailable
 from .scope import Token
+from .statements import Unavailable
 from .upstream import Silent
 
 _KINDS = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}

@@ -10,17 +10,22 @@ from .rows import GenerationRow
 RunStatement = Callable[[LiteralString, Sequence[Any]], list[tuple[Any, ...]]]
 """Its rows, for a statement and its values."""
 
+# Most have none: the other statement is planned over all days, so it is left to those that have some.
+_WITH_LINES: LiteralString = """
+select place from unnest(%s::text[], %s::text[], %s::int4[])
+    with ordinality as d (cluster, "group", old_generation, place)
+where exists (
+    select from rebalance_monitor.coordinator_reasons r
+    where r.cluster = d.cluster and r."group" = d."group" and r.old_generation = d.old_generation
+)
+"""
 # `b` is the record before, of the same life of the group id: whoever was in it is nobody of another life. Where it has
 # the same number, this one was written again. `a` is the record itself. A group id of many lives has as many lines of
 # one number: only those are joined that name one of the members; of one life 20 at most, such lines first.
 _REASONS: LiteralString = """
 with d as materialized (
-    select * from unnest(%s::text[], %s::text[], %s::int4[], %s::int8[], %s::int4[])
-        with ordinality as d (cluster, "group", incarnation, "offset", old_generation, place)
-    where exists (
-        select from rebalance_monitor.coordinator_reasons r
-        where r.cluster = d.cluster and r."group" = d."group" and r.old_generation = d.old_generation
-    )
+    select * from unnest(%s::text[], %s::text[], %s::int4[], %s::int4[], %s::int8[])
+        with ordinality as d (cluster, "group", old_generation, incarnation, "offset", place)
 ), lives as materialized (
     select k.cluster, k."group", (
         select min(g.incarnation) = max(g.incarnation) from rebalance_monitor.stored_generations g
@@ -64,17 +69,13 @@ order by place, r.text
 def with_said(rows: list[GenerationRow], run: RunStatement) -> list[GenerationRow]:
     """The rows, each with what the coordinator said of the rebalance that led to it."""
     known = [(place, row) for place, row in enumerate(rows) if numbered(row.document)]
+    known = [known[number - 1] for (number,) in run(_WITH_LINES, _ended(known))] if known else []
     if not known:
         return rows
-    columns = [
-        [row.cluster for _, row in known],
-        [row.group for _, row in known],
-        [row.document["incarnation"] for _, row in known],
-        [row.document["source"]["offset"] for _, row in known],
-        [row.document["generation"] - 1 for _, row in known],
-    ]
+    lives = [row.document["incarnation"] for _, row in known]
+    offsets = [row.document["source"]["offset"] for _, row in known]
     said: dict[int, list[SaidOf]] = {}
-    for number, *named, in_one_before, one_life in run(_REASONS, columns):
+    for number, *named, in_one_before, one_life in run(_REASONS, [*_ended(known), lives, offsets]):
         place, row = known[number - 1]
         reason = _reason(row, *named)
         after = any(one["member_id"] == reason.member_id for one in row.document["members"])
@@ -84,6 +85,15 @@ def with_said(rows: list[GenerationRow], run: RunStatement) -> list[GenerationRo
     return [
         row._replace(document=with_reasons(row.document, said[place])) if place in said else row
         for place, row in enumerate(rows)
+    ]
+
+
+def _ended(known: list[tuple[int, GenerationRow]]) -> list[list[Any]]:
+    """The generations that these rebalances ended, by column."""
+    return [
+        [row.cluster for _, row in known],
+        [row.group for _, row in known],
+        [row.document["generation"] - 1 for _, row in known],
     ]
 
 

@@ -23,9 +23,10 @@ from starlette.concurrency import run_in_threadpool
 
 from rebalance_monitor.streaming.supervision import places, sentence
 from . import fleet
-from .reader import Reader, Unavailable
+from .reader import Reader
 from .rows import GroupName
 from .scope import Scope, TeamOf
+from .statements import Unavailable
 from .upstream import Readiness
 
 EVERY_S = 1.0

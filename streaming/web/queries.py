@@ -15,6 +15,7 @@ select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(
 from rebalance_monitor.states s left join lateral (
     select *, xmin::text as version from rebalance_monitor.stored_generations g
     where g.cluster = s.cluster and g."group" = s."group"
+        and g.day >= coalesce(s.newest_day, -2147483648)::int8 - 1
     order by g.incarnation desc, g."offset" desc limit 1
 ) g on true
 left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"

@@ -1,50 +1,23 @@
 """All that is read of the database, each by one statement that an index serves.
 
-The connections are read-only and bounded in time (whoever opens them sees to it), and there are few: a request that
-finds none free within WAIT_S is told to come back. `only` limits a statement to groups; None: no limit.
+`only` limits a statement to groups; None: no limit.
 """
 
-import queue
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any, LiteralString, Protocol
-
-import psycopg
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, LiteralString
 
 from rebalance_monitor.streaming.core.columns import DAY_MS
 from rebalance_monitor.streaming.core.costs import CostEntry, CostQuestion, sums_of
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from . import cost_rows, queries
 from .coordinator_reasons import with_said
+from .day_spans import spans, within
 from .rows import Document, DocumentRow, GapRow, GenerationRow, GroupName, GroupRow, IncidentRow, ListPage, SummaryRow
-
-WAIT_S = 3.0
-
-
-class Unavailable(Exception):
-    """The database gives no answer now. One sentence, without a secret."""
+from .statements import Statements
 
 
-class Opened(Protocol):
-    """One connection, opened when needed; `streaming.store.database.Database` is one."""
-
-    def session(self) -> AbstractContextManager[psycopg.Connection[Any]]: ...
-    def close(self) -> None: ...
-
-
-class Reader:
+class Reader(Statements):
     """Reads through the given connections; safe for many threads. `trouble`: what a connection raises when it can't."""
-
-    def __init__(self, connections: Sequence[Opened], trouble: type[Exception], wait_s: float = WAIT_S) -> None:
-        self._all = tuple(connections)
-        self._free: queue.LifoQueue[Opened] = queue.LifoQueue()
-        for connection in connections:
-            self._free.put(connection)
-        self._trouble, self._wait_s = trouble, wait_s
-
-    def close(self) -> None:
-        for connection in self._all:
-            connection.close()
 
     def clock(self) -> str:
         """Differs once any transaction of the server that wrote has ended; costs no table access.
@@ -64,11 +37,11 @@ class Reader:
 
     def rebalances(self, since_ms: int, only: Collection[GroupName] | None = None) -> dict[GroupName, int]:
         """How many generations each group had since then; one that was written again counts once."""
-        where, values = ("", []) if only is None else (f" and {queries.ONLY}", _columns(only))
+        conditions, values = _conditions({"since_ms": since_ms}, only, on_days=True)
         rows = self._rows(
             'select cluster, "group", count(distinct (incarnation, generation))::int'
-            f" from rebalance_monitor.stored_generations where at_ms >= %s{where} group by 1, 2",
-            [since_ms, *values],
+            f" from rebalance_monitor.stored_generations where {' and '.join(conditions)} group by 1, 2",
+            values,
         )
         return {(cluster, group): count for cluster, group, count in rows}
 
@@ -81,26 +54,40 @@ class Reader:
         self, where: dict[str, Any], only: Collection[GroupName] | None, limit: int, after: Sequence[Any] | None = None
     ) -> ListPage:
         """The newest first, with what coordinators said of each. `where`: column to value."""
-        page = self._page(
-            'select document, cluster, "group", judged_by, at_ms, topic_id, partition, "offset"'
-            " from rebalance_monitor.generations",
-            {"at_ms": "int8", "topic_id": "text", "partition": "int4", '"offset"': "int8"},
-            GenerationRow,
-            *_conditions(where, only, _WITHIN),
-            limit,
-            after,
-        )
+        page = ListPage([])
+        conditions, values = _conditions(where, only)
+        for days, bounds in spans(where, self._newest_day(where), None if after is None else after[0]):
+            page = self._page(
+                'select document, cluster, "group", judged_by, at_ms, topic_id, partition, "offset"'
+                " from rebalance_monitor.generations",
+                {"at_ms": "int8", "topic_id": "text", "partition": "int4", '"offset"': "int8"},
+                GenerationRow,
+                [*conditions, *days],
+                [*values, *bounds],
+                limit,
+                after,
+            )
+            if page.next is not None:
+                break
         return ListPage(with_said(page.items, self._rows), page.next)
+
+    def _newest_day(self, where: Mapping[str, Any]) -> int | None:
+        """The day of the generation that was written last, of a group or of all; None where none is known."""
+        conditions, values = _conditions({name: where[name] for name in ("cluster", "group") if name in where}, None)
+        ((day,),) = self._rows(
+            f"select max(newest_day) from rebalance_monitor.states where {' and '.join(conditions) or 'true'}", values
+        )
+        return None if day is None else int(day)
 
     def moments(
         self, since_ms: int, until_ms: int, only: Collection[GroupName] | None, limit: int
     ) -> list[tuple[str, str, int]]:
         """(cluster, group, time) of each generation, the newest first, without its document."""
-        where, values = ("", []) if only is None else (f" and {queries.ONLY}", _columns(only))
+        conditions, values = _conditions({"since_ms": since_ms, "until_ms": until_ms}, only, on_days=True)
         rows = self._rows(
             'select cluster, "group", at_ms from rebalance_monitor.stored_generations'
-            f" where at_ms between %s and %s{where} order by at_ms desc limit %s",
-            [since_ms, until_ms, *values, limit],
+            f" where {' and '.join(conditions)} order by at_ms desc limit %s",
+            [*values, limit],
         )
         return [(cluster, group, at_ms) for cluster, group, at_ms in rows]
 
@@ -125,10 +112,11 @@ class Reader:
 
     def first_generation(self, key: GroupName, since_ms: int) -> list[Document]:
         """The group's first generation since a moment; empty if there is none."""
+        conditions, values = _conditions({"cluster": key[0], "group": key[1], "since_ms": since_ms}, None, on_days=True)
         rows = self._rows(
-            'select document from rebalance_monitor.generations where cluster = %s and "group" = %s and at_ms >= %s'
+            f"select document from rebalance_monitor.generations where {' and '.join(conditions)}"
             ' order by at_ms, "offset" limit 1',
-            (*key, since_ms),
+            values,
         )
         return [document for (document,) in rows]
 
@@ -297,57 +285,6 @@ class Reader:
             Maintenance(**dict(zip(names, row, strict=True))) for row in self._rows(f"{queries.WINDOW} {where}", values)
         ]
 
-    def _page(
-        self,
-        select: LiteralString,
-        order: Mapping[LiteralString, LiteralString],
-        item: type[Any],
-        conditions: list[LiteralString],
-        values: list[Any],
-        limit: int,
-        after: Sequence[Any] | None,
-        *,
-        ascending: bool = False,
-    ) -> ListPage:
-        """Items behind the place `after`; the columns of `select` are those of the item, then that place.
-
-        `order`: the columns of the place, with their types.
-        """
-        if after is not None:
-            places = ", ".join(f"%s::{kind}" for kind in order.values())
-            conditions = [*conditions, f"({', '.join(order)}) {'>' if ascending else '<'} ({places})"]
-            values = [*values, *after]
-        width = len(item._fields)
-        where = f" where {' and '.join(conditions)}" if conditions else ""
-        by = ", ".join(name if ascending else f"{name} desc" for name in order)
-        rows = self._rows(f"{select}{where} order by {by} limit %s", [*values, limit + 1])
-        more = list(rows[limit - 1][width:]) if len(rows) > limit else None
-        return ListPage([item(*row[:width]) for row in rows[:limit]], more)
-
-    def _rows(self, statement: LiteralString | bytes, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        with self._connection() as connection:
-            return connection.execute(statement, values).fetchall()
-
-    @contextmanager
-    def _connection(self) -> Iterator[psycopg.Connection[Any]]:
-        try:
-            opened = self._free.get(timeout=self._wait_s)
-        except queue.Empty:
-            raise Unavailable("too many requests at once; try again in a moment") from None
-        try:
-            with opened.session() as connection:
-                yield connection
-        except self._trouble as why:
-            raise Unavailable(str(why)) from why
-        except psycopg.errors.UndefinedTable as why:
-            raise Unavailable("the database holds no tables of the monitor yet; start `run` on it once") from why
-        except psycopg.Error as why:
-            raise Unavailable(
-                f"the database refused a statement ({type(why).__name__}); is it of this version?"
-            ) from why
-        finally:
-            self._free.put(opened)
-
 
 def _qualified(condition: LiteralString) -> LiteralString:
     return condition.replace("cluster", "s.cluster", 1).replace('"group"', 's."group"', 1)
@@ -366,9 +303,14 @@ _DAYS: dict[str, LiteralString] = {"since_day": "day >= %s", "until_day": "day <
 
 
 def _conditions(
-    where: dict[str, Any], only: Collection[GroupName] | None, moments: Mapping[str, LiteralString] = _WITHIN
+    where: Mapping[str, Any],
+    only: Collection[GroupName] | None,
+    moments: Mapping[str, LiteralString] = _WITHIN,
+    *,
+    on_days: bool = False,
 ) -> tuple[list[LiteralString], list[Any]]:
-    """Column names come from this package alone, values never enter the text."""
+    """Column names come from this package alone, values never enter the text. `on_days`: the days of the moments as
+    well."""
     known: dict[str, LiteralString] = {
         "cluster": "cluster = %s", "group": '"group" = %s', "grade": "grade = %s", "agreement": "agreement = %s",
         "topic": "topic = %s", "incident_id": "incident_id = %s", "kind": "kind = %s", **moments,
@@ -378,4 +320,5 @@ def _conditions(
     if only is not None:
         conditions.append(queries.ONLY)
         values.extend(_columns(only))
-    return conditions, values
+    days, bounds = within(where.get("since_ms"), where.get("until_ms")) if on_days else ([], [])
+    return [*conditions, *days], [*values, *bounds]

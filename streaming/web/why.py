@@ -5,9 +5,10 @@ from threading import Lock
 from typing import Any
 
 from rebalance_monitor.streaming.stories import at_once, why
-from .reader import WAIT_S, Reader, Unavailable
+from .reader import Reader
 from .rows import GroupName
 from .scope import Scope
+from .statements import WAIT_S, Unavailable
 
 USUAL_WHY_MS, USUAL_AT_ONCE_MS = 7 * 24 * 3_600_000, 3_600_000
 KEPT_MS = 60_000

@@ -13,7 +13,8 @@ from rebalance_monitor.streaming.store.database import Database, DatabaseUnreach
 from rebalance_monitor.streaming.store.maintenance import add
 from rebalance_monitor.streaming.web.attention import Attention
 from rebalance_monitor.streaming.web.contract import ROUTES, Route
-from rebalance_monitor.streaming.web.reader import Reader, Unavailable
+from rebalance_monitor.streaming.web.reader import Reader
+from rebalance_monitor.streaming.web.statements import Unavailable
 from tests.streaming import builders
 from tests.web import filled
 from tests.web.conftest import Filled, database

@@ -21,9 +21,10 @@ from rebalance_monitor.streaming.web.fleet_table import (
     kind_of_group,
 )
 from rebalance_monitor.streaming.web.parameters import BadRequest
-from rebalance_monitor.streaming.web.reader import Reader, Unavailable
+from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.rows import GroupRow
 from rebalance_monitor.streaming.web.scope import EVERYTHING
+from rebalance_monitor.streaming.web.statements import Unavailable
 from rebalance_monitor.streaming.web.upstream import StreamingJob
 from tests.web import filled
 from tests.web.conftest import database

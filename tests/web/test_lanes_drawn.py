@@ -22,7 +22,8 @@ from rebalance_monitor.streaming.web.lanes_read import (
     read_history,
 )
 from rebalance_monitor.streaming.web.parameters import BadRequest
-from rebalance_monitor.streaming.web.reader import Reader, Unavailable
+from rebalance_monitor.streaming.web.reader import Reader
+from rebalance_monitor.streaming.web.statements import Unavailable
 from rebalance_monitor.streaming.web.window import SPANS, HistoryWindow, history_window, zooms
 from tests.streaming import builders
 from tests.web import filled
