@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
+from rebalance_monitor.streaming.config.rights import AclOperation, rights_of
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, ClusterSettings
 from .config_coverage import clock_problem, not_covered
@@ -63,7 +64,7 @@ def _asked(what: str, ask: Callable[[], str | None]) -> ConnectionCheck:
 
 
 def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[ConnectionCheck]:
-    from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
+    from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView, why_missing
 
     view = KafkaView(cluster.librdkafka())
     try:
@@ -88,25 +89,25 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
     core = settings.core_clusters()[cluster.name]
     if any(one.expects != NOTHING_EXPECTED for one in core.owners):
         yield from _expected_groups(cluster, core)
-    wanted = [] if polled else [settings.source.offsets_topic]
-    for section in cluster.core().connect.values():
-        read = (section.config_topic, section.status_topic)
-        wanted += [one for one in read if one is not None]
+    rights = rights_of(settings, cluster)
+    wanted = tuple(dict.fromkeys(one.name for one in rights if one.kind.operation is AclOperation.READ))
     try:
-        topics = view.topics(tuple(dict.fromkeys(wanted)))
+        topics = view.topics(wanted)
     except ClusterError as why:
         yield ConnectionCheck(f"topics of {cluster.name}", f"the cluster does not describe its topics ({why})")
         return
-    for name in dict.fromkeys(wanted):
+    for name in wanted:
         if name in topics.missing:
-            problem: str | None = _why_missing(topics.missing[name])
+            problem: str | None = why_missing(topics.missing[name])
         else:
             leaders = topics.found[name].leaders
             problem = _uncovered(view, name, leaders) or _unreadable(cluster, name, min(leaders, default=0))
         if problem is not None and name == settings.source.offsets_topic:
             problem += OR_POLL
         yield ConnectionCheck(f"topic {name}", problem)
-    places = tuple((name, number) for name, one in topics.found.items() for number in one.leaders)
+    # Lines of logs bear the times of whoever ships them.
+    timed = {name: one for name, one in topics.found.items() if name != cluster.coordinator_log.topic}
+    places = tuple((name, number) for name, one in timed.items() for number in one.leaders)
     yield _asked(f"clocks of {cluster.name}", partial(_clocks, view, places))
 
 
@@ -140,6 +141,7 @@ def _described(cluster: ClusterSection) -> ConnectionCheck:
     except PartFailed as why:
         return ConnectionCheck(f"partition counts in {cluster.name}", str(why))
     read = {topic for one in cluster.core().connect.values() for topic in (one.config_topic, one.status_topic)}
+    read.add(cluster.coordinator_log.topic)
     count = sum(not name.startswith("__") and name not in read for name in topics)
     said = f"topics that this user may describe, beside those that it reads: {count}"
     if not count:
@@ -214,18 +216,6 @@ def _states(cluster: ClusterSection) -> str | None:
         "this user may not Describe the cluster, so brokers leave out groups that it may not describe one by one, and "
         "rule stuck_rebalance does not judge these; grant it, or set polling.group_states: false"
     )
-
-
-def _why_missing(reason: str) -> str:
-    match reason:
-        case "no_such_topic":
-            return "there is no such topic; check its name, or start what creates it"
-        case "not_authorized":
-            return "this user may not describe it; grant it Read"
-        case "not_authorized: Read is not granted":
-            return "this user may not read it; grant it Read"
-        case _:
-            return reason
 
 
 def _unreadable(cluster: ClusterSection, topic: str, partition: int) -> str | None:

@@ -133,9 +133,17 @@ def _printable(name: str) -> str:
 
 
 class CoordinatorLogSection(Section):
-    """Where the brokers' logs lie: names of files, or patterns with * and ? and [ ], and ** for folders."""
+    """Where the brokers' logs are: names of files, or patterns with * and ? and [ ], and ** for folders; or a topic of
+    this cluster with a line in each record."""
 
     files: Annotated[tuple[Annotated[str, AfterValidator(_absolute)], ...], FromText] = ()
+    topic: TopicName | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.files and self.topic is not None:
+            raise ValueError("files and topic are both set; the lines are read from one of them, so remove the other")
+        return self
 
 
 class ClusterSection(KafkaSection):
@@ -154,10 +162,12 @@ class ClusterSection(KafkaSection):
 
     @model_validator(mode="after")
     def _needs_the_log(self) -> Self:
-        if self.coordinator_log.files and self.source == POLL:
+        log = self.coordinator_log
+        if self.source == POLL and (log.files or log.topic is not None):
+            key = "files" if log.files else "topic"
             raise ValueError(
-                "coordinator_log.files needs source: log, because brokers that are polled do not say a generation's "
-                "number; remove the files"
+                f"coordinator_log.{key} needs source: log, because brokers that are polled do not say a generation's "
+                f"number; remove the {key}"
             )
         return self
 

@@ -69,6 +69,13 @@ STATUSES = RightKind(
     without="`failed`, `restart_loop` and others that look at statuses are not judged; `/readyz` says `degraded` and "
     "names the topic",
 )
+BROKER_LOGS = RightKind(
+    operation=AclOperation.READ,
+    resource=AclResource.TOPIC,
+    on="the topic with brokers' logs (`coordinator_log.topic`)",
+    without="[causes](coordinator-log.md) are known as far as records show them; `/readyz` says so under "
+    "`coordinator log`",
+)
 TOPICS = RightKind(
     operation=AclOperation.DESCRIBE,
     resource=AclResource.TOPIC,
@@ -91,7 +98,7 @@ CLUSTER = RightKind(
     "judged, and `rebalance_monitor_groups_unseen` is 1. With `source: poll` nobody can distinguish a deleted group "
     "from a hidden one: its incidents stay open",
 )
-KINDS = (LOG, CONFIGS, STATUSES, TOPICS, GROUPS, CLUSTER)
+KINDS = (LOG, CONFIGS, STATUSES, BROKER_LOGS, TOPICS, GROUPS, CLUSTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +131,8 @@ def _rights(settings: Settings, cluster: ClusterSection) -> Iterator[Right]:
             yield Right(CONFIGS, section.config_topic)
         if section.status_topic is not None:
             yield Right(STATUSES, section.status_topic)
+    if cluster.coordinator_log.topic is not None:
+        yield Right(BROKER_LOGS, cluster.coordinator_log.topic)
     if asked.topics or asked.progress:
         yield Right(TOPICS, ALL)
     if polled or asked.group_states or asked.progress:

@@ -35,7 +35,8 @@ NAMED = 3
 
 
 class KeptReasons(Protocol):
-    """Where positions and reasons are kept; PartFailed and Deposed."""
+    """Where positions and reasons are kept; PartFailed and Deposed. A position is the next byte of a file, or the next
+    offset of a topic's partition."""
 
     def positions(self, cluster: str) -> dict[str, int]: ...
     def keep(
@@ -56,6 +57,16 @@ class _Chunk:
     next_byte: int
     reasons: list[CoordinatorReason]
     more: bool
+
+
+class LogFollower(Protocol):
+    """Who follows the logs of one cluster; used by one thread."""
+
+    def step(self) -> float | None:
+        """Reads on; the pause in seconds, None where another job is the writer."""
+
+    def close(self) -> None:
+        """No further step."""
 
 
 class CoordinatorLogFollower:
@@ -100,6 +111,9 @@ class CoordinatorLogFollower:
             raise PartFailed(f"no file matches {', '.join(away[:NAMED])}", again_in_s=AGAIN_S)
         return 0.0 if left < LONGEST_LINE_BYTES or any(one.more for one in chunks) else LOOK_EVERY_S
 
+    def close(self) -> None:
+        """Between steps no file is open."""
+
     def _read(self, file: BinaryIO, known: str, most: int) -> _Chunk | None:
         assert self._positions is not None
         at, size = self._positions.get(known, 0), fstat(file.fileno()).st_size
@@ -134,14 +148,12 @@ class CoordinatorLogFollower:
 
 
 @contextmanager
-def followed(
-    cluster: str, patterns: Sequence[str], epoch: int, kept: KeptReasons, answerable: Answerable
-) -> Iterator[None]:
-    """Follows the files as long as the block runs; nothing where there are none."""
-    if not patterns:
+def followed(cluster: str, follower: LogFollower | None, answerable: Answerable) -> Iterator[None]:
+    """Follows as long as the block runs; nothing where there is nobody who does."""
+    if follower is None:
         yield
         return
-    part = Supervised(PART, CoordinatorLogFollower(cluster, patterns, kept, epoch).step, answerable)
+    part = Supervised(PART, follower.step, answerable, at_end=follower.close)
     part.fields["cluster"] = cluster
     part.start()
     try:

@@ -22,17 +22,25 @@ from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.config.owners import OwnerSection
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.ports import Deposed
-from rebalance_monitor.streaming.polling.coordinator_log import followed
+from rebalance_monitor.streaming.polling.coordinator_log import (
+    CoordinatorLogFollower,
+    KeptReasons,
+    LogFollower,
+    followed,
+)
 from rebalance_monitor.streaming.polling.pollers import polled
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from rebalance_monitor.streaming.supervision import look_after_all, places, sentence
 from .application import did_not_start
+from .coordinator_topic import CoordinatorTopicFollower
+from .ends import KafkaView
 from .failures import CannotRun, ClusterRefused, TakenOver, no_room
 from .first_answer import cluster_id
 from .identity import identified
 from .java import NoJava
 from .job import Job, log_event
 from .job_ports import JobPorts, Served
+from .log_topic import KafkaLogTopic
 from .observing import Leases, Observer
 from .scratch import scratch_folder
 from .session import master_of, stop_session
@@ -213,8 +221,7 @@ class Clusters:
                     raise TakenOver(section.name) from why
                 told = self._observer.of(section.name)
                 pollers = ending.enter_context(polled(section, settings.polling, told))
-                files = section.coordinator_log.files
-                ending.enter_context(followed(section.name, files, epoch, served.reasons, told))
+                ending.enter_context(followed(section.name, follower_of(section, epoch, served.reasons), told))
                 if (spark := self._session.wait(stop)) is not None:
                     scratch = self._scratch / f"cluster-{next(self._numbers)}"
                     scratch.mkdir(parents=True)
@@ -235,6 +242,16 @@ class Clusters:
                 cluster_id(section, holding.trouble, stop)
                 asked_s = time.monotonic()
             stop.wait(LOOK_EVERY_S)
+
+
+def follower_of(section: ClusterSection, epoch: int, kept: KeptReasons) -> LogFollower | None:
+    """Of brokers' logs, where the configuration says where they are."""
+    name, log = section.name, section.coordinator_log
+    if log.topic is not None:
+        client = section.librdkafka()
+        reads = KafkaLogTopic(log.topic, client)
+        return CoordinatorTopicFollower(name, log.topic, KafkaView(client), reads, kept, epoch)
+    return CoordinatorLogFollower(name, log.files, kept, epoch) if log.files else None
 
 
 class Holding:

@@ -48,6 +48,19 @@ class FoundTopics:
 NamedPartition = tuple[str, int]
 
 
+def why_missing(reason: str) -> str:
+    """One of `FoundTopics.missing` as a sentence, with what to do."""
+    match reason:
+        case "no_such_topic":
+            return "there is no such topic; check its name, or start what creates it"
+        case "not_authorized":
+            return "this user may not describe it; grant it Read"
+        case "not_authorized: Read is not granted":
+            return "this user may not read it; grant it Read"
+        case _:
+            return reason
+
+
 class ClusterView(Protocol):
     """The three questions asked of a cluster. Any may raise ClusterError."""
 

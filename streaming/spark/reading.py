@@ -30,6 +30,17 @@ POLL_S = 0.05
 # the life before, or of the time when it was not there. A new client asks anew.
 QUIET_S = 2.0
 
+ASSIGNED_ONLY = {
+    "group.id": "rebalance-monitor",  # librdkafka demands one; without `subscribe` it is never used
+    "enable.auto.commit": "false",
+    "enable.auto.offset.store": "false",
+    "enable.partition.eof": "true",
+    # A start below the low watermark must show as an error: it is a gap, not a place to go on silently.
+    "auto.offset.reset": "error",
+    "log_level": "0",
+}
+"""Of a consumer that joins no group and commits nothing."""
+
 # Digests of unreadable config records can be compared as long as this process lives, and by nobody else.
 DIGEST_KEY = secrets.token_bytes(32)
 NOT_READ = ""
@@ -91,19 +102,13 @@ def consumer(client: Mapping[str, str], committed: bool, *, renewed: bool = Fals
 
     settings = {
         **client,
+        **ASSIGNED_ONLY,
         "client.id": "rebalance-monitor",
-        "group.id": "rebalance-monitor",  # librdkafka demands one; without `subscribe` it is never used
         "isolation.level": "read_committed" if committed else "read_uncommitted",
-        "enable.auto.commit": "false",
-        "enable.auto.offset.store": "false",
-        "enable.partition.eof": "true",
-        # A start below the low watermark must show as an error: it is a gap, not a place to go on silently.
-        "auto.offset.reset": "error",
         "fetch.wait.max.ms": "20",
         "fetch.queue.backoff.ms": "5",
         "fetch.error.backoff.ms": "50",
         "queued.max.messages.kbytes": "16384",
-        "log_level": "0",
     }
     name = tuple(sorted(settings.items()))
     if renewed and (old := _consumers.pop(name, None)) is not None:

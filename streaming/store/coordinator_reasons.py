@@ -1,5 +1,6 @@
-"""What brokers' logs say of why groups rebalance, and how far each file was read.
+"""What brokers' logs say of why groups rebalance, and how far each file was read, or each partition of their topic.
 
+A partition's position is in the files' table: its name with the topic's id is `file`, its next offset `next_byte`.
 Both are written in one transaction, so a job that starts again neither loses a line nor keeps one twice.
 """
 
@@ -37,7 +38,7 @@ class ReasonsKeeper:
         self._database.close()
 
     def positions(self, cluster: str) -> dict[str, int]:
-        """The next byte of each file that was read."""
+        """The next byte of each file that was read, or the next offset of each partition."""
         try:
             with self._database.session() as connection:
                 rows = connection.execute(
@@ -56,7 +57,7 @@ class ReasonsKeeper:
         reasons: Sequence[CoordinatorReason],
         gone: Collection[str],
     ) -> None:
-        """As the cluster's writer. `gone`: files that are not there any more."""
+        """As the cluster's writer. `gone`: files or partitions that are not there any more."""
         day = day_of(time.time_ns() // 1_000_000)
         try:
             with self._database.transaction() as connection, connection.cursor() as cursor:

@@ -17,7 +17,17 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from lab.cluster import config_topic
 from lab.ports import free_ports
 from rebalance_monitor.streaming.cli.config_connect import answers
-from rebalance_monitor.streaming.config.rights import CLUSTER, CONFIGS, GROUPS, LOG, STATUSES, TOPICS, Right, rights_of
+from rebalance_monitor.streaming.config.rights import (
+    BROKER_LOGS,
+    CLUSTER,
+    CONFIGS,
+    GROUPS,
+    LOG,
+    STATUSES,
+    TOPICS,
+    Right,
+    rights_of,
+)
 from rebalance_monitor.streaming.config.settings import Settings
 from tests.integration.secured import Secured, secured
 from tests.integration.watched import TOPIC
@@ -25,7 +35,8 @@ from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.integration
 GROUP, CONFIG_TOPIC, STATUS_TOPIC = "sinks", "sinks-configs", "sinks-status"
-FUTURE_TOPIC = "sinks-of-tomorrow"
+FUTURE_TOPIC, LINES_TOPIC = "sinks-of-tomorrow", "kafka-logs"
+LINES = {"topic": LINES_TOPIC}
 USER, PASSWORD = "monitor", "open sesame"
 UNREADABLE, UNSEEN = "this user may not read it; grant it Read", "this user may not describe it; grant it Read"
 OR_POLL = "; where nobody can grant that, set clusters[].source: poll (docs/sampled.md)"
@@ -35,6 +46,7 @@ MISSED = {
     LOG: ("topic __consumer_offsets", UNREADABLE + OR_POLL),
     CONFIGS: (f"topic {CONFIG_TOPIC}", UNREADABLE),
     STATUSES: (f"topic {STATUS_TOPIC}", UNREADABLE),
+    BROKER_LOGS: (f"topic {LINES_TOPIC}", UNREADABLE),
 }
 """By the kind of right that is missing: what `config check --connect` finds wrong, and how its sentence begins."""
 
@@ -57,7 +69,7 @@ ORDER = ("states", "groups", "group", "topic")
 def stage() -> Iterator[Secured]:
     with secured("each-right", {}) as made:
         address = made.watched.broker.address
-        config_topic.create(address, {CONFIG_TOPIC: 1, STATUS_TOPIC: 1})
+        config_topic.create(address, {CONFIG_TOPIC: 1, STATUS_TOPIC: 1, LINES_TOPIC: 1})
         made.watched.rebalance("readers")
         yield made
 
@@ -113,18 +125,20 @@ def is_wrong(configured: Settings, *expected: tuple[str, str]) -> None:
 
 
 def test_nothing_is_allowed_at_first(stage: Secured) -> None:
-    configured = settings(stage, cluster(stage.tls_address, stage.scram(USER, PASSWORD)))
+    configured = settings(stage, cluster(stage.tls_address, stage.scram(USER, PASSWORD), coordinator_log=LINES))
     unseen = [(what, begin.replace(UNREADABLE, UNSEEN)) for what, begin in MISSED.values()]
     is_wrong(configured, *unseen)
 
 
 @pytest.mark.parametrize("source", ["log", "poll"])
 def test_the_declared_rights_are_enough_and_each_is_missed_by_its_sentence(stage: Secured, source: str) -> None:
-    configured = settings(stage, cluster(stage.tls_address, stage.scram(USER, PASSWORD), source=source))
+    more = {"coordinator_log": LINES} if source == "log" else {}
+    configured = settings(stage, cluster(stage.tls_address, stage.scram(USER, PASSWORD), source=source, **more))
     rights = rights_of(configured, configured.clusters[0])
     with granted(stage, USER, rights):
         is_wrong(configured)
-        assert described(configured) == 1, TOPIC
+        others = {TOPIC} if source == "log" else {TOPIC, LINES_TOPIC}
+        assert described(configured) == len(others), others
     for right in rights:
         with granted(stage, USER, tuple(one for one in rights if one != right)):
             if right.kind is TOPICS:

@@ -137,8 +137,8 @@ def _of_coordinator(text: str, place: int) -> bool:
 
 
 def _message(line: str, marker: str) -> str:
-    """The text itself where the line is a JSON object, as of a JSON layout or of a container's log. Empty where the
-    object names another logger."""
+    """The text itself where the line is a JSON object, as of a JSON layout, of a container's log or of a log shipper;
+    also where one of these holds another. Empty where an object names another logger."""
     if not line.startswith("{") or marker not in line:
         return line
     try:
@@ -148,7 +148,7 @@ def _message(line: str, marker: str) -> str:
     loggers = [one for name, one in told.items() if "logger" in name.lower() and isinstance(one, str)]
     if any(_CLASS.fullmatch(one) is None for one in loggers):
         return ""
-    return next((one for one in told.values() if isinstance(one, str) and marker in one), "")
+    return _message(next((one for one in told.values() if isinstance(one, str) and marker in one), ""), marker)
 
 
 def _with_reason(group: str, number: int, partition: int | None, reason: str) -> CoordinatorReason:

@@ -149,3 +149,23 @@ def test_a_brokers_log_that_cannot_be_read_is_named_and_run_would_start(
     relative = cluster.replace("/nowhere/server.log", "server.log")
     code, said = check(written(f"{DATABASE}clusters: [{relative}]\n"), capsys)
     assert (code, "must be a file name from the root on" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("topic: kafka-logs", None),
+        (
+            "topic: kafka-logs, files: [/x]",
+            "coordinator_log: files and topic are both set; the lines are read from one",
+        ),
+        ("topic: 'a b'", "coordinator_log.topic: no topic can have this name ("),
+        ("topic: kafka-logs}, source: poll, connect: {", "coordinator_log.topic needs source: log, because brokers"),
+    ],
+)
+def test_a_topic_with_brokers_logs_is_configured_in_place_of_files(
+    written: Written, capsys: pytest.CaptureFixture[str], place: str, said: str | None
+) -> None:
+    cluster = f"{{name: a, bootstrap_servers: 'k:1', coordinator_log: {{{place}}}}}"
+    code, printed = check(written(f"{DATABASE}clusters: [{cluster}]\n"), capsys)
+    assert (code, said is None or said in printed) == (0 if said is None else 2, True), printed

@@ -31,6 +31,8 @@ def test_each_configuration_needs_its_own_rights() -> None:
     connect = {"sinks": {"status_topic": "states"}, "others": {"config_topic": "c", "status_topic": "states"}}
     topics = [("Read", "topic", name) for name in ("sinks-configs", "states", "c")]
     assert needed({"connect": connect}) == [log, *topics, *ASKED]
+    logs = {"coordinator_log": {"topic": "kafka-logs"}}
+    assert needed(logs) == [log, ("Read", "topic", "kafka-logs"), *ASKED]
     nothing = {"topics": False, "group_states": False, "progress": False}
     assert needed({}, polling=nothing) == [log]
     assert needed({"source": "poll"}, polling=nothing) == ASKED[1:]
