@@ -30,7 +30,7 @@ from rebalance_monitor.streaming.supervision import PartFailed
 from .ends import ClusterError, ClusterView, TopicInfo, why_missing
 from .offsets import SourcePartition
 
-LOOK_EVERY_S = 30.0
+LOOK_EVERY_S = 10.0
 """How often brokers are asked whether the topic is the same, with the same partitions."""
 BEFORE_RECORDS = 200
 """After a start, so many records before the position are read once more: a client's reason may stand there."""

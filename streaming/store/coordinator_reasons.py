@@ -1,6 +1,5 @@
 """What brokers' logs say of why groups rebalance, and how far each file was read, or each partition of their topic.
 
-A partition's position is in the files' table: its name with the topic's id is `file`, its next offset `next_byte`.
 Both are written in one transaction, so a job that starts again neither loses a line nor keeps one twice.
 """
 

@@ -18,6 +18,7 @@ create table rebalance_monitor.coordinator_reasons (
 create index coordinator_reasons_day on rebalance_monitor.coordinator_reasons (read_day);
 
 -- How far each file of a broker's log was read. A file is known by its device, inode and first line, not by its name.
+-- Of a topic with brokers' logs: a partition by its topic, the topic's id and its number, and its next offset.
 create table rebalance_monitor.coordinator_log_positions (
     cluster text not null,
     file text not null,

@@ -344,7 +344,8 @@ def test_the_line_is_found_in_what_log_shippers_write(kept: Kept, shipper: str) 
 def test_other_values_change_nothing(kept: Kept) -> None:
     other = json.dumps({"log": json.dumps({"logger": "kafka.Other", "message": MESSAGE})})
     values: list[str | bytes] = [
-        b"", b"\xff" + line(1).encode(), line(1).encode("utf-16"), line(1) + "x" * 70_000, "first\n" + line(1), other,
+        b"", b"\xff" + line(1).encode(), line(1).encode("utf-16"),
+        json.dumps({"log": line(1), "more": "x" * 70_000}), "first\n" + line(1), other,
     ]  # fmt: skip
     topic = Topic()
     topic.write(*values)

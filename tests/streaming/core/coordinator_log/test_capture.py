@@ -10,7 +10,7 @@ import yaml
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.group_sources import capture_of
-from rebalance_monitor.streaming.config.clusters import ClusterSection
+from rebalance_monitor.streaming.config.clusters import ClusterSection, CoordinatorLogSection
 from tests.streaming.core.coordinator_log.lines import LOGS
 
 ROOT = LOGS.parents[2]
@@ -76,3 +76,5 @@ def test_the_page_s_configuration_is_sound() -> None:
     (text,) = [block for block in BLOCKS if block.startswith("clusters:")]
     (section,) = [ClusterSection(**one) for one in yaml.safe_load(text)["clusters"]]
     assert section.coordinator_log.files == ("/var/log/kafka/*/server.log*",)
+    (text,) = [block for block in BLOCKS if block.startswith("coordinator_log:")]
+    assert CoordinatorLogSection(**yaml.safe_load(text)["coordinator_log"]).topic == "kafka-logs"
