@@ -246,12 +246,11 @@ class Clusters:
 
 def follower_of(section: ClusterSection, epoch: int, kept: KeptReasons) -> LogFollower | None:
     """Of brokers' logs, where the configuration says where they are."""
-    name, log = section.name, section.coordinator_log
-    if log.topic is not None:
+    name, files, topic = section.name, section.coordinator_log.files, section.coordinator_log.topic
+    if topic is not None:
         client = section.librdkafka()
-        reads = KafkaLogTopic(log.topic, client)
-        return CoordinatorTopicFollower(name, log.topic, KafkaView(client), reads, kept, epoch)
-    return CoordinatorLogFollower(name, log.files, kept, epoch) if log.files else None
+        return CoordinatorTopicFollower(name, topic, KafkaView(client), KafkaLogTopic(topic, client), kept, epoch)
+    return CoordinatorLogFollower(name, files, kept, epoch) if files else None
 
 
 class Holding:

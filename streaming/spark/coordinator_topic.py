@@ -104,7 +104,7 @@ class CoordinatorTopicFollower:
             self._look_at_s = 0.0
             numbers = ", ".join(map(str, leaderless))
             raise PartFailed(f"no broker leads these partitions of topic {self._topic}: {numbers}", AGAIN_S)
-        return 0.0
+        return AGAIN_S if told.lost else 0.0
 
     def close(self) -> None:
         self._reads.close()
