@@ -11,13 +11,16 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from lab.cluster import jars, java, postgres
 from lab.cluster.java import Java
 from lab.ports import free_ports
 from lab.process import Lab
@@ -26,7 +29,6 @@ ROOT = Path(__file__).parents[2]
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))[
     "services"
 ]
-PASSWORD = "of-the-test"
 PUBLISHED = {int(port.split(":")[1]) for service in SERVICES.values() for port in service.get("ports", [])}
 INTERNAL = {9092, 9095}  # Kafka's listeners for the other services and for itself
 POSTGRES_PORT = 5432  # PostgreSQL's own default, written in no file of the server
@@ -40,10 +42,37 @@ _HOST = re.compile(
 _PORT = re.compile(rf"(?<=[:/ ])({'|'.join(map(str, sorted(PUBLISHED | INTERNAL)))})(?![\d.])")
 
 
+PAGE = (ROOT / "docs" / "compose.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^```bash\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+"""The blocks of commands of docs/compose.md."""
+
+
+def password(name: str) -> str:
+    """What the file .env would have as NAME_PASSWORD."""
+    return f"of-{name.lower().replace('_', '-')}"
+
+
 def free_ports_for_all() -> dict[int, int]:
     """Port of the file -> port here."""
     known = sorted(PUBLISHED | INTERNAL)
     return dict(zip(known, free_ports(len(known)), strict=True))
+
+
+@contextmanager
+def machine_here() -> Iterator["Machine"]:
+    """A machine on which nothing of the file runs yet; what was started there ends with the block."""
+    found = java.find()
+    class_path = jars.fetch(found)
+    # PostgreSQL's user must be able to reach its data.
+    folder = Path(tempfile.mkdtemp(prefix="rm-compose-"))
+    folder.chmod(0o755)
+    try:
+        with Lab(folder) as lab:
+            here = Machine(lab, found, class_path, postgres._tools(), free_ports_for_all())
+            here.mount()
+            yield here
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +84,18 @@ class Machine:
     kafka_jars: str
     postgres_tools: Path
     ports: Mapping[int, int]
+    started: set[str] = field(default_factory=set)
 
     def text(self, given: str) -> str:
-        """A command's argument, a file's content or a value, as it must read on this machine."""
-        filled = re.sub(r"\$\{\w+_PASSWORD[^}]*\}", PASSWORD, given)
+        """A file's content, an address or a path, as it must read on this machine."""
         paths = re.compile("|".join(rf"(?<![\w./-]){re.escape(path)}" for path in sorted(self._paths, key=len)[::-1]))
-        moved = paths.sub(lambda found: self._paths[found.group()], filled)
+        moved = paths.sub(lambda found: self._paths[found.group()], given)
         return _PORT.sub(lambda found: str(self.ports[int(found.group())]), _HOST.sub("127.0.0.1", moved))
+
+    def value(self, given: str) -> str:
+        """A value of the file, with what compose makes of `$`."""
+        filled = re.sub(r"\$\{(\w+)_PASSWORD:[^}]*\}", lambda found: password(found[1]), given)
+        return self.text(filled.replace("$$", "$"))
 
     @property
     def _paths(self) -> dict[str, str]:
@@ -92,7 +126,7 @@ class Machine:
         return None
 
     def environment(self, name: str) -> dict[str, str]:
-        own = {key: self.text(value) for key, value in SERVICES[name].get("environment", {}).items()}
+        own = {key: self.value(value) for key, value in SERVICES[name].get("environment", {}).items()}
         path = f"{self.postgres_tools}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}"
         common = self.java.environment()
         return {**common, **own, "PGPORT": str(self.ports[POSTGRES_PORT]), "PATH": path + common["PATH"]}
@@ -101,14 +135,14 @@ class Machine:
         """Entrypoint and command of a service; `rebalance-monitor`, `prometheus`, … where the image has its own."""
         service = SERVICES[name]
         programs = {
-            "monitor": [str(Path(sys.executable).parent / "rebalance-monitor")],
-            "prometheus": ["prometheus"],
-            "alertmanager": ["prometheus-alertmanager"],
+            "rebalance-monitor": [str(Path(sys.executable).parent / "rebalance-monitor")],
+            "prom/prometheus": ["prometheus"],
+            "prom/alertmanager": ["prometheus-alertmanager"],
         }
-        parts = [self.text(part) for part in (*service.get("entrypoint", ()), *service.get("command", ()))]
+        parts = [self.value(part) for part in (*service.get("entrypoint", ()), *service.get("command", ()))]
         if parts[0] == "java":
             parts[0] = self.java.command
-        return [*programs.get(name, []), *parts]
+        return [*programs.get(service["image"].partition(":")[0], []), *parts]
 
     def start(self, *names: str) -> None:
         """Start services side by side and wait until the health check of each says that it is well."""
@@ -116,7 +150,7 @@ class Machine:
         for name in names:
             folder = self.lab.folder / "work" / name
             folder.mkdir(parents=True, exist_ok=True)
-            command, last = self.command(name), name == "kafka"
+            command, last = self.command(name), name.startswith("kafka")
             child = self.lab.start(name, command, environment=self.environment(name), cwd=folder, last=last)
             children.append((name, child))
         for name, child in children:
@@ -128,12 +162,26 @@ class Machine:
         assert kind == "CMD"
         if command[0] == "python3":
             command[0] = sys.executable
-        asked = [self.text(part) for part in command]
+        asked = [self.value(part) for part in command]
 
         def well() -> bool:
             return subprocess.run(asked, env=self.environment(name), capture_output=True, check=False).returncode == 0
 
         return well
+
+    def up(self, name: str) -> None:
+        """Start a service after those that it depends on, as `docker compose up` does."""
+        if name in self.started:
+            return
+        self.started.add(name)
+        for other in SERVICES[name].get("depends_on", {}):
+            self.up(other)
+        if name == "postgres":
+            self.start_postgres()
+        elif "healthcheck" in SERVICES[name]:
+            self.start(name)
+        else:
+            self.run(name)
 
     def run(self, name: str) -> None:
         """Run a service that ends by itself."""
@@ -142,13 +190,22 @@ class Machine:
         )
         assert done.returncode == 0, done.stderr or done.stdout
 
+    def create_connector(self) -> None:
+        """By the command of the page."""
+        (command,) = [block for block in COMMANDS if block.startswith("curl ")]
+        done = subprocess.run(
+            ["bash", "-c", self.text(command).replace("curl ", "curl --fail --noproxy '*' ", 1)],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
     def start_postgres(self) -> None:
         """What the image's entrypoint does at its first start, then the command of the file."""
         values = self.environment("postgres")
         user = _database_user()
         data = self.lab.folder / "mounted" / "postgres-data"
         secret = data.parent / "password"
-        secret.write_text(PASSWORD)
+        secret.write_text(values["POSTGRES_PASSWORD"])
         for path in (data, secret):
             shutil.chown(path, user)
         as_user = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if os.geteuid() == 0 else []
@@ -175,7 +232,7 @@ class Machine:
         self.lab.wait_for("postgres' health check", self.healthy("postgres"), server)
         # What the image's entrypoint does with the files in /docker-entrypoint-initdb.d, over its own socket.
         script = Path(self.text("/docker-entrypoint-initdb.d/grafana-role.sh"))
-        own = {**values, "PGHOST": "127.0.0.1", "PGPASSWORD": PASSWORD}
+        own = {**values, "PGHOST": "127.0.0.1", "PGPASSWORD": values["POSTGRES_PASSWORD"]}
         subprocess.run(["sh", str(script)], env=own, check=True, capture_output=True)
 
 

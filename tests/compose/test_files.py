@@ -18,12 +18,18 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "docker-compose.yml"
 COMPOSE = shutil.which("docker-compose")
 SERVICES: dict[str, dict[str, Any]] = yaml.safe_load(FILE.read_text(encoding="utf-8"))["services"]
-EXPECTED = {
-    "kafka-format", "kafka", "worker-1", "worker-2", "worker-3", "postgres", "monitor", "prometheus", "alertmanager",
-    "grafana",
-}  # fmt: skip
+SHARED = {"kafka-format", "postgres", "prometheus", "alertmanager", "grafana"}
+PROFILES = {
+    "demo": SHARED | {"kafka", "worker-1", "worker-2", "worker-3", "monitor"},
+    "sasl": SHARED | {"kafka-sasl", "kafka-acls", "worker-sasl", "monitor-sasl"},
+    "tls": SHARED | {"kafka-certificates", "kafka-tls", "worker-tls", "monitor-tls"},
+}
+ONCE = {"kafka-format", "kafka-acls", "kafka-certificates"}
+"""These end by themselves."""
+PASSWORDS = ("POSTGRES", "GRAFANA", "KAFKA_ADMIN", "KAFKA_MONITOR", "KAFKA_WORKER")
 
 each_service = pytest.mark.parametrize("name", sorted(SERVICES))
+each_profile = pytest.mark.parametrize("profile", sorted(PROFILES))
 
 
 def mounted(name: str) -> dict[str, Path]:
@@ -50,19 +56,41 @@ class TestComposeItself:
         )
 
     def test_accepts_the_file(self, tmp_path: Path) -> None:
-        done = self.config(tmp_path, POSTGRES_PASSWORD="of-the-test", GRAFANA_PASSWORD="another")
+        done = self.config(tmp_path, **{f"{name}_PASSWORD": f"of-{name}" for name in PASSWORDS})
         assert done.returncode == 0, done.stderr
-        assert set(yaml.safe_load(done.stdout)["services"]) == EXPECTED
+        assert set(yaml.safe_load(done.stdout)["services"]) == set(SERVICES)
 
-    def test_asks_for_the_password(self, tmp_path: Path) -> None:
-        for name, given in (("POSTGRES", {}), ("GRAFANA", {"POSTGRES_PASSWORD": "of-the-test"})):
-            done = self.config(tmp_path, **given)
-            assert done.returncode != 0
-            assert f"write {name}_PASSWORD=... into the file .env" in done.stderr
+    @pytest.mark.parametrize("missing", PASSWORDS)
+    def test_asks_for_the_password(self, tmp_path: Path, missing: str) -> None:
+        done = self.config(tmp_path, **{f"{name}_PASSWORD": "given" for name in PASSWORDS if name != missing})
+        assert done.returncode != 0
+        assert f"write {missing}_PASSWORD=... into the file .env" in done.stderr
 
 
-def test_has_every_service() -> None:
-    assert set(SERVICES) == EXPECTED
+@each_profile
+def test_a_profile_has_these_services_and_each_of_them_what_it_depends_on(profile: str) -> None:
+    """A dependency outside is an error of `docker compose`."""
+    enabled = {name for name, service in SERVICES.items() if profile in service.get("profiles", [])}
+    assert enabled == PROFILES[profile]
+    for name in enabled:
+        assert set(SERVICES[name].get("depends_on", {})) <= enabled
+
+
+def test_without_a_profile_nothing_starts() -> None:
+    """Rather than PostgreSQL and Grafana alone, which would look as if something was watched."""
+    assert set().union(*PROFILES.values()) == set(SERVICES)
+    assert all("profiles" in service for service in SERVICES.values())
+
+
+@each_profile
+@pytest.mark.parametrize("shared", ["kafka", "monitor"])
+def test_in_each_profile_one_service_has_the_name_that_the_others_use(profile: str, shared: str) -> None:
+    named = [
+        name
+        for name in PROFILES[profile]
+        if shared in SERVICES[name].get("networks", {}).get("default", {}).get("aliases", [])
+    ]
+    assert named == [shared if profile == "demo" else f"{shared}-{profile}"]
 
 
 @each_service
@@ -88,10 +116,12 @@ def test_mounts_files_that_exist_read_only(name: str) -> None:
 @each_service
 def test_every_lasting_service_says_whether_it_is_well(name: str) -> None:
     service = SERVICES[name]
-    assert ("healthcheck" in service) == (name != "kafka-format")
+    assert ("healthcheck" in service) == (name not in ONCE)
+    assert (service["restart"] == "unless-stopped") == (name not in ONCE)
     for other, condition in service.get("depends_on", {}).items():
         if condition["condition"] == "service_healthy":
             assert "healthcheck" in SERVICES[other]
+        assert (condition["condition"] == "service_completed_successfully") == (other in ONCE)
 
 
 def bytes_of(limit: str) -> int:
@@ -111,7 +141,7 @@ def test_may_do_no_more_than_it_needs(name: str) -> None:
 @each_service
 def test_java_has_room_beside_its_heap_and_may_run_what_it_unpacks(name: str) -> None:
     service = SERVICES[name]
-    java = name == "monitor" or service.get("entrypoint", [""])[0] == "java"
+    java = service["image"].startswith(("apache/kafka:", "rebalance-monitor:"))
     assert ("/tmp:exec" in service.get("tmpfs", [])) == java
     for heap in re.findall(r"-Xmx(\d+m)", " ".join(service.get("entrypoint", []))):
         assert bytes_of(service["mem_limit"]) >= 2 * bytes_of(heap)
@@ -121,67 +151,65 @@ def test_the_monitor_has_the_memory_that_it_has_elsewhere() -> None:
     chart = yaml.safe_load((ROOT / "deploy" / "helm" / "rebalance-monitor" / "values.yaml").read_text(encoding="utf-8"))
     unit = (ROOT / "deploy" / "systemd" / "rebalance-monitor.service").read_text(encoding="utf-8")
     (megabytes,) = re.findall(r"^MemoryMax=(\d+)M$", unit, re.MULTILINE)
-    assert SERVICES["monitor"]["mem_limit"] == f"{megabytes}m"
+    for name in ("monitor", "monitor-sasl", "monitor-tls"):
+        assert SERVICES[name]["mem_limit"] == f"{megabytes}m"
     assert chart["resources"]["limits"]["memory"] == f"{megabytes}Mi"
 
 
-def test_the_page_says_how_much_memory_all_may_take() -> None:
-    lasting = [bytes_of(service["mem_limit"]) for name, service in SERVICES.items() if name != "kafka-format"]
+@each_profile
+def test_the_page_says_how_much_memory_all_may_take(profile: str) -> None:
+    lasting = [bytes_of(SERVICES[name]["mem_limit"]) for name in PROFILES[profile] - ONCE]
     page = (ROOT / "docs" / "compose.md").read_text(encoding="utf-8")
-    assert f"at most {sum(lasting) / 2**30:.1f} GiB" in page
+    (row,) = re.findall(rf"^\| `{profile}` .*$", page, re.MULTILINE)
+    assert row.endswith(f"| {sum(lasting) / 2**30:.1f} GiB |")
 
 
-def test_ports_differ_between_services() -> None:
-    ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
+@each_profile
+def test_ports_differ_between_services(profile: str) -> None:
+    ports = [port for name in PROFILES[profile] for port in SERVICES[name].get("ports", [])]
     assert len(ports) == len(set(ports))
 
 
 def test_no_password_is_written_down() -> None:
-    text = FILE.read_text(encoding="utf-8")
-    assert not [
-        line
-        for line in text.splitlines()
-        if re.search(r"(PASSWORD|SECRET|TOKEN|DSN)\s*:", line)
-        and not re.search(r"\$\{(POSTGRES|GRAFANA)_PASSWORD:\?", line)
-    ]
+    files = [FILE, *(ROOT / "conf" / "compose").iterdir()]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    given = r"\$\{(\w+)_PASSWORD:\?write \1_PASSWORD=[^}]*\}|\"\$\{env:KAFKA_PASSWORD\}\"|\"\$GRAFANA_PASSWORD\""
+    others, count = re.subn(given, "", text)
+    assert count > len(PASSWORDS)
+    written = r"(PASSWORD|SECRET|TOKEN):[ \t]*\S|\b(password|user_\w+)=[^\s,;\]]|://\w+:[^@\s]+@"
+    assert [line for line in others.splitlines() if re.search(written, line)] == []
     assert ".env" in (ROOT / ".gitignore").read_text(encoding="utf-8").split()
 
 
-@pytest.mark.parametrize("name", ["kafka-format", "kafka", "worker-1", "worker-2", "worker-3"])
+KAFKAS = sorted(name for name, service in SERVICES.items() if service["image"].startswith("apache/kafka:"))
+
+
+@pytest.mark.parametrize("name", KAFKAS)
 def test_kafka_programs_are_started_explicitly_with_mounted_files(name: str) -> None:
-    entrypoint = SERVICES[name]["entrypoint"]
-    assert entrypoint[0] == "java"
-    assert entrypoint[entrypoint.index("-cp") + 1] == "/opt/kafka/libs/*"
-    files = [argument for argument in entrypoint if argument.startswith("/etc/kafka/")]
-    files += [argument.partition("=")[2] for argument in entrypoint if argument.startswith("-Dlog4j2")]
-    assert set(files) == set(mounted(name))
+    """Each file that a command, or the script that it runs, names is mounted, and no other."""
+    service, files = SERVICES[name], mounted(name)
+    texts = [*service["entrypoint"], *service.get("command", [])]
+    texts += [path.read_text(encoding="utf-8") for path in files.values() if path.suffix == ".sh"]
+    text = "\n".join(texts)
+    assert set(re.findall(r"/etc/kafka/[\w-]+\.\w+", text)) == set(files)
+    if "java " in text or service["entrypoint"][0] == "java":
+        assert "/opt/kafka/libs/*" in text
+    if service.get("command"):
+        assert ("kafka.Kafka <(" in text) == name.startswith("kafka")
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_worker_is_reachable_under_its_name(number: int) -> None:
-    name = f"worker-{number}"
-    worker = properties(ROOT / "conf" / "compose" / f"{name}.properties")
-    port = 8082 + number
-    assert worker["listeners"] == f"http://{name}:{port}"
-    assert worker["rest.advertised.host.name"] == name
-    assert f"/dev/tcp/{name}/{port} " in SERVICES[name]["healthcheck"]["test"][-1]
+@pytest.mark.parametrize("name", sorted(name for name in SERVICES if name.startswith("worker-")))
+def test_worker_is_reachable_under_its_name(name: str) -> None:
+    host, _, port = SERVICES[name]["environment"]["LISTENER"].partition(":")
+    assert host == name
     assert SERVICES[name]["ports"] == [f"127.0.0.1:{port}:{port}"]
-
-
-def test_workers_differ_in_name_and_port_only() -> None:
-    own = {"listeners", "rest.advertised.host.name"}
-    first, *others = [
-        {key: value for key, value in properties(path).items() if key not in own}
-        for path in sorted((ROOT / "conf" / "compose").glob("worker-*.properties"))
-    ]
-    assert len(others) == 2
-    assert all(other == first for other in others)
+    assert "$${LISTENER/:/\\/} " in SERVICES[name]["healthcheck"]["test"][-1]
 
 
 def test_monitor_knows_what_the_workers_are_configured_with() -> None:
     dsn = {"REBALANCE_MONITOR__DATABASE__DSN": "postgresql://monitor:x@postgres:5432/monitor"}
     settings = load(ROOT / "conf" / "compose" / "monitor.yaml", dsn)
-    worker = properties(ROOT / "conf" / "compose" / "worker-1.properties")
+    worker = properties(ROOT / "conf" / "compose" / "worker.properties")
     (cluster,) = settings.clusters
     connect = cluster.core().connect[worker["group.id"]]
     assert cluster.bootstrap_servers == worker["bootstrap.servers"]
