@@ -36,7 +36,7 @@ AS_GROUPS_LIVE = Size(generations=2_000, groups=14, members=11, partitions=44)
 NOTHING_CHANGES = replace(AS_GROUPS_LIVE, changing=0.0, wrong=0.0, every_ms=20_000)
 CONSUMERS = tuple(one for one in JUDGED if one != "connect")
 """Connect groups of these loads have a connector changed again and again."""
-STORM = "nothing changes, in a storm"
+STORM = "nothing changes in a storm"
 LOADS = {
     "as groups live": (AS_GROUPS_LIVE, JUDGED),
     "nothing changes": (NOTHING_CHANGES, CONSUMERS),

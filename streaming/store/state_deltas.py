@@ -1,14 +1,40 @@
 """A state as what differs from the one that is stored: from one generation to the next nearly all of it stays.
 
 A delta is the new state, deflated in parts with the bytes around the same place of the stored one as dictionary.
+
+Deltas grow with what has changed since the state was written as a whole. What the later ones have cost beyond the first
+is added up, and when the sum has reached what the whole costs, the whole is written: so it costs at most twice what a
+writer who knows the future would pay, however fast they grow.
+
+    a whole that costs 4,000 bytes
+    deltas   120    126    132    138   … 336    342        excess   0   6     18      36  … 3,996   -> written anew
+    deltas   400    900  1,400  1,900  2,400                excess   0   500   1,500   3,000         -> written anew
 """
 
 import zlib
+from dataclasses import dataclass
 
 PART, AROUND = 16_384, 8_192
 """Bytes of a part, and of the stored state before and behind its place: together what deflate can look back at."""
-WORTH_IT = 16
-"""A delta is written while it has at most this part of the stored state: it grows until all is written anew."""
+WORTH_IT = 3
+"""A delta has at most this part of the stored state, which PostgreSQL deflates as well."""
+DEARER = 2
+"""What PostgreSQL writes of a whole, beside what zlib makes of it: it deflates less well, and has index entries."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaCost:
+    """Bytes of the first delta since the whole was written, None before it; and what all later ones had more."""
+
+    first: int | None = None
+    excess: int = 0
+
+    def after(self, packed: bytes, whole: bytes) -> "DeltaCost | None":
+        """With one more delta of this stored state; None when it is time to write the new state as a whole."""
+        if self.first is None:
+            return DeltaCost(len(packed))
+        excess = self.excess + max(len(packed) - self.first, 0)
+        return DeltaCost(self.first, excess) if excess < DEARER * len(zlib.compress(whole, 1)) else None
 
 
 def delta(stored: bytes, new: bytes) -> bytes | None:

@@ -103,7 +103,8 @@ STATES = Table(
     "states",
     (
         ("cluster", "text"), ("group", "text"),
-        ("original", "bytea"), ("version", "int4"), ("state", "bytea"), ("delta", "bytea"), ("due_ms", "int8"),
+        ("original", "bytea"), ("version", "int4"), ("state", "bytea"), ("delta", "bytea"),
+        ("delta_first", "int4"), ("delta_excess", "int4"), ("due_ms", "int8"),
         ("home", "text"), ("has_topics", "bool"), ("waits", "int4"), ("revision", "int8"), ("newest_day", "int4"),
     ),
     key=2,

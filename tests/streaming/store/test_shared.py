@@ -146,9 +146,11 @@ def test_a_state_comes_back_through_its_deltas_and_a_lost_row_is_noticed(store: 
         written = replace(state(revision=revision), state=lines)
         store.commit(commit(epoch, number, number + 1, states={GROUP: written}))
         assert store.load([GROUP])[GROUP].state == lines
+    for number, more in ((30, b"another" * 1_000), (31, b"another" * 1_000 + b"more")):
+        store.commit(commit(epoch, number, number + 1, states={GROUP: replace(state(revision=number), state=more)}))
     with store.database.session() as connection:
         ((has_delta,),) = connection.execute("select delta is not null from rebalance_monitor.states").fetchall()
         connection.execute("delete from rebalance_monitor.states")
     assert has_delta
     with pytest.raises(Overtaken):
-        store.commit(commit(epoch, 30, 31, states={GROUP: replace(state(revision=30), state=lines + b"more")}))
+        store.commit(commit(epoch, 32, 33, states={GROUP: replace(state(revision=32), state=more + b"more")}))

@@ -1,11 +1,13 @@
 """A state is given back as it was, whatever it has in common with the one before."""
 
+import zlib
+from collections.abc import Iterable
 from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as some
 
-from rebalance_monitor.streaming.store.state_deltas import PART, WORTH_IT, applied, delta
+from rebalance_monitor.streaming.store.state_deltas import DEARER, PART, WORTH_IT, DeltaCost, applied, delta
 
 
 @some.composite
@@ -34,3 +36,30 @@ def test_little_that_changes_is_a_small_delta_and_another_state_is_none() -> Non
     assert delta(stored, Random(1).randbytes(len(stored))) is None
     assert delta(b"", b"new") is None
     assert delta(stored, b"") is None
+
+
+def written(sizes: Iterable[int], whole: bytes) -> int:
+    """How many deltas of these sizes are written until the state is written as a whole."""
+    cost, count = DeltaCost(), 0
+    for size in sizes:
+        after = cost.after(bytes(size), whole)
+        if after is None:
+            break
+        cost, count = after, count + 1
+    return count
+
+
+def test_a_state_is_written_as_a_whole_when_longer_deltas_have_cost_as_much() -> None:
+    whole = Random(2).randbytes(2_000)
+    dear = DEARER * len(zlib.compress(whole, 1))
+    assert written([124] * 1_000, whole) == 1_000
+    grows_slowly, grows_fast = written(range(120, 10_000, 6), whole), written(range(400, 10_000, 500), whole)
+    assert (grows_slowly, grows_fast) == (37, 4)
+    assert sum(6 * n for n in range(grows_slowly)) < dear <= sum(6 * n for n in range(grows_slowly + 1))
+
+
+@given(some.lists(some.integers(1, 3_000), min_size=1, max_size=60), some.integers(1, 2_000))
+def test_deltas_cost_at_most_a_whole_more_than_the_first_of_them_again_and_again(sizes: list[int], size: int) -> None:
+    whole = Random(size).randbytes(size)
+    count = written(sizes, whole)
+    assert sum(sizes[:count]) <= count * sizes[0] + DEARER * len(zlib.compress(whole, 1))
