@@ -27,6 +27,8 @@ AT_ONCE = 5_000
 """Rows that one statement deletes: others write meanwhile."""
 SPARE = 0.1
 """By how much the size may be passed while the archive fails."""
+WARNED_FOR_MS = 1_800_000
+"""So long the archive has to have failed before a day goes without it; people are alerted of that after ten minutes."""
 LOCKED_FOR = "2s"
 
 Archive = Callable[[Connection, int], int]
@@ -179,6 +181,7 @@ class Retention:
 
     def __init__(self, database: Database, kept: Kept, archive: Archive | None = None) -> None:
         self._database, self._kept, self._archive = database, kept, archive
+        self._fails_since_ms: int | None = None
 
     def cut(self, now_ms: int) -> HistoryCut:
         """One pass. DatabaseUnreachable."""
@@ -190,12 +193,12 @@ class Retention:
                 _finish(connection, day)
             while (found := self._next(connection, before, day_of(now_ms))) is not None:
                 day, reason = found
-                failed = self._cut(connection, day, reason)
+                failed = self._cut(connection, day, reason, now_ms)
                 if failed is not None:
                     break
                 cut.append(day)
             if failed is None:
-                failed = self._outdated(connection, before)
+                failed = self._outdated(connection, before, now_ms)
             incidents = 0
             if failed is None:  # where a day stays, its incidents do
                 incidents = _all(lambda: _count(connection, _INCIDENTS, {"before_ms": before * DAY_MS}))
@@ -214,24 +217,30 @@ class Retention:
             return days[0], AGE
         return (days[0], SIZE) if size(connection) > self._kept.max_bytes else None
 
-    def _cut(self, connection: Connection, day: int, reason: str) -> Exception | None:
+    def _cut(self, connection: Connection, day: int, reason: str, now_ms: int) -> Exception | None:
         """Why it is still there; None when it is gone."""
-        rows, failed = self._archived(connection, day)
+        rows, failed = self._archived(connection, day, now_ms)
         if failed is None:
             _detach(connection, day, reason, rows)
             _finish(connection, day)
         return failed
 
-    def _archived(self, connection: Connection, day: int) -> tuple[int | None, Exception | None]:
+    def _archived(self, connection: Connection, day: int, now_ms: int) -> tuple[int | None, Exception | None]:
         """How many generations of the day the archive has, None without one; and why it has to stay."""
         if self._archive is None:
             return None, None
         try:
-            return self._archive(connection, day), None
+            rows = self._archive(connection, day)
         except Exception as why:
-            return None, why if size(connection) <= self._kept.max_bytes * (1 + SPARE) else None
+            if self._fails_since_ms is None:
+                self._fails_since_ms = now_ms
+            warned = now_ms - self._fails_since_ms >= WARNED_FOR_MS
+            full = size(connection) > self._kept.max_bytes * (1 + SPARE)
+            return None, None if warned and full else why
+        self._fails_since_ms = None
+        return rows, None
 
-    def _outdated(self, connection: Connection, before: int) -> Exception | None:
+    def _outdated(self, connection: Connection, before: int, now_ms: int) -> Exception | None:
         """Rows outside the days' partitions that nothing needs any more. A day that never had partitions is archived
         and counted now. Why one has to stay; None when all are gone."""
         days = connection.execute(
@@ -240,7 +249,7 @@ class Retention:
             (before,),
         ).fetchall()
         for day in (day for day, known in days if not known):
-            _, failed = self._archived(connection, day)
+            _, failed = self._archived(connection, day, now_ms)
             if failed is not None:
                 return failed
             with connection.transaction():

@@ -39,6 +39,17 @@ from rebalance_monitor.states s cross join lateral (
 ) g left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
 where s.cluster = %s and (%s or coalesce(t.state, '') not in ('Empty', 'Dead')) and g.document -> 'members' <> '[]'
 """
+# Looked up by each id that a topic of the name had, '' where nobody knew it: the name is not part of the key. There are
+# few such rows; sorted by the bare column, PostgreSQL would look through all in the order of that index.
+AT: LiteralString = """
+select document, cluster, "group", judged_by from rebalance_monitor.generations
+where cluster = %(cluster)s and partition = %(partition)s and "offset" = %(offset)s and %(topic)s in (topic, '')
+    and topic_id = any(array(
+        select topic_id from rebalance_monitor.positions where partition = %(partition)s and %(topic)s in (topic, '')
+        union select ''
+    ))
+order by at_ms + 0 desc, topic_id limit 1
+"""
 ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 INCIDENT: LiteralString = (
     'select document, cluster, "group", historic, judged_by, xmin::text,'

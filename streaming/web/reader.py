@@ -86,7 +86,7 @@ class Reader(Statements):
         conditions, values = _conditions({"since_ms": since_ms, "until_ms": until_ms}, only, on_days=True)
         rows = self._rows(
             'select cluster, "group", at_ms from rebalance_monitor.stored_generations'
-            f" where {' and '.join(conditions)} order by at_ms desc limit %s",
+            f' where {" and ".join(conditions)} order by at_ms desc, cluster, "group", "offset" limit %s',
             [*values, limit],
         )
         return [(cluster, group, at_ms) for cluster, group, at_ms in rows]
@@ -97,17 +97,12 @@ class Reader(Statements):
         """Of each group of a cluster its newest generation before a moment, as much of it as says who its members are.
         `empty`: also of groups that have no members now."""
         where, values = ("", []) if only is None else (f" and {_qualified(queries.ONLY)}", _columns(only))
-        rows = self._rows(f"{queries.MEMBERS}{where}", [at_ms, cluster, empty, *values])
+        rows = self._rows(f'{queries.MEMBERS}{where} order by s."group"', [at_ms, cluster, empty, *values])
         return [document for (document,) in rows]
 
     def generation(self, cluster: str, topic: str, partition: int, offset: int) -> GenerationRow | None:
         """By its record; of a topic that was made again the newer one."""
-        rows = self._rows(
-            'select document, cluster, "group", judged_by from rebalance_monitor.generations'
-            " where cluster = %s and partition = %s and \"offset\" = %s and (topic = %s or %s = '')"
-            " order by at_ms desc limit 1",
-            (cluster, partition, offset, topic, topic),
-        )
+        rows = self._rows(queries.AT, {"cluster": cluster, "topic": topic, "partition": partition, "offset": offset})
         return with_said([GenerationRow(*rows[0])], self._rows)[0] if rows else None
 
     def first_generation(self, key: GroupName, since_ms: int) -> list[Document]:

@@ -69,7 +69,9 @@ class Statements:
         more = list(rows[limit - 1][width:]) if len(rows) > limit else None
         return ListPage([item(*row[:width]) for row in rows[:limit]], more)
 
-    def _rows(self, statement: LiteralString | bytes, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _rows(
+        self, statement: LiteralString | bytes, values: Sequence[Any] | Mapping[str, Any] = ()
+    ) -> list[tuple[Any, ...]]:
         with self._connection() as connection:
             return connection.execute(statement, values).fetchall()
 

@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.store import retention
 from rebalance_monitor.streaming.store.database import Database
 from rebalance_monitor.streaming.store.days import BY_DAY, partition
 from rebalance_monitor.streaming.store.postgres import PostgresStore
-from rebalance_monitor.streaming.store.retention import Kept, Retention
+from rebalance_monitor.streaming.store.retention import WARNED_FOR_MS, Kept, Retention
 from tests.streaming.builders import commit, generation, incident, member, state
 from tests.waiting import PATIENCE_S
 
@@ -183,8 +183,28 @@ def test_an_archive_that_fails_keeps_all_until_the_size_is_passed_by_a_tenth(wor
     assert isinstance(world.cut(archive=full).failed, OSError)
     assert world.days() == [TODAY - 40, TODAY]
     assert world.rows("select incident_id from rebalance_monitor.incidents") == [("i1",)]
-    passed = world.cut(replace(KEPT, max_bytes=1), full)
-    assert (passed.cut, passed.incidents) == ((TODAY - 40,), 1)
+    looks = Retention(world.store.database, replace(KEPT, max_bytes=1), full)
+    soon = NOW_MS + WARNED_FOR_MS - 1
+    assert [looks.cut(now_ms).cut for now_ms in (NOW_MS, soon)] == [(), ()], "nobody could be alerted before"
+    passed = looks.cut(soon + 1)
+    assert (passed.failed, passed.cut, passed.incidents) == (None, (TODAY - 40,), 1)
+
+
+def test_an_archive_that_works_again_has_to_fail_anew_for_as_long(world: World) -> None:
+    for day in (TODAY - 42, TODAY - 41, TODAY):
+        world.write(day)
+    failing = iter([True, False, True])
+
+    def some(connection: Any, day: int) -> int:
+        if next(failing):
+            raise OSError(28, "No space left on device")
+        rows = connection.execute("select from rebalance_monitor.generations where day = %s", (day,)).fetchall()
+        return len(rows)
+
+    looks = Retention(world.store.database, replace(KEPT, max_bytes=1), some)
+    assert looks.cut(NOW_MS).cut == ()
+    later = looks.cut(NOW_MS + WARNED_FOR_MS)
+    assert (later.cut, type(later.failed)) == ((TODAY - 42,), OSError)
 
 
 def test_rows_that_come_while_a_day_is_archived_are_not_lost(world: World) -> None:
