@@ -3,10 +3,12 @@
 Everything of one change happens at once and is one rebalance; a member that bounces is back some time later.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
+from rebalance_monitor.schemas.coordinator_records import NEWEST
 from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.known import Published, names_of
 
@@ -17,12 +19,26 @@ BY_ID = "Who gives up or gets what depends on the ids that Kafka makes up for me
 TRIED = f"{TRIED_IDS} sets of ids were tried for members to come; other ids may give what none of these gave."
 
 
+_LAST_MINORS = {2: 8, 3: 9, NEWEST[0]: NEWEST[1]}
+"""The last release of each major number, as far as this monitor knows."""
+
+
 class CannotPredict(ValueError):
     """Nothing can be computed; the text is a sentence that says why."""
 
 
 class WrongChange(ValueError):
     """The change does not fit the group; the text is a sentence that says what to do."""
+
+
+def check_release(release: str) -> None:
+    """WrongChange where Kafka has no such release, or nobody knows yet how it assigns. A patch may be a later one."""
+    numbers = re.fullmatch(r"([0-9]{1,3})\.([0-9]{1,3})(\.[0-9]{1,3})?", release)
+    if numbers is None:
+        raise WrongChange(f"{release!r} is no release that is known; write one such as 4.3")
+    if int(numbers[2]) > _LAST_MINORS.get(int(numbers[1]), -1):
+        known = ", ".join(f"{major}.0 to {major}.{minor}" for major, minor in _LAST_MINORS.items())
+        raise WrongChange(f"{release!r} is no release of Kafka that is known; known are {known}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

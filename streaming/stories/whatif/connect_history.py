@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_BEFORE_1
 from rebalance_monitor.streaming.core.connect.observed import EAGER, STATIC, ConnectorOrTask
 from rebalance_monitor.streaming.core.costs import CONNECT
 from rebalance_monitor.streaming.stories.known import Published
-from .change import CannotPredict, WrongChange
+from .change import CannotPredict, WrongChange, check_release
 from .connect import MOST_JOBS, MOST_WORKERS
 from .connect_past import calm, configured, hands, jobs_of, readable, recorded, settled_memory, shown_max_delay_ms
 from .history import HistoryAnswer, HistoryFigures
@@ -113,11 +113,13 @@ def _others(own: Era, setting: ConnectSetting) -> Sequence[Era]:
         return [own] if setting.protocol is None else list(ERAS.values())
     try:
         return [era_of(setting.release)]
-    except ValueError:
-        raise WrongChange(f"{setting.release!r} is no release that is known; write one such as 4.3") from None
+    except ValueError as why:
+        raise WrongChange(f"{why}; write one such as 4.3") from None
 
 
 def _check(life: Sequence[Published], setting: ConnectSetting) -> None:
+    if setting.release is not None:
+        check_release(setting.release)
     if setting.protocol not in (None, *INCREMENTAL):
         raise WrongChange(f"{setting.protocol!r} is no protocol to change to; take one of {', '.join(INCREMENTAL)}")
     if any(one["protocol_type"] != CONNECT for one in life):

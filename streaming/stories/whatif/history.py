@@ -19,7 +19,7 @@ from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.stories.known import Published
-from .change import CannotPredict, WrongChange
+from .change import CannotPredict, WrongChange, check_release
 from .consumer import MOST_ROUNDS, ClassicDeal, DealtMember, deals_of, given_up, members_of, share_sets, without
 
 FOREIGN = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
@@ -89,10 +89,12 @@ def under_assignor(generations: Sequence[Published], name: str, release: str | N
     """`generations`: the newest first; the oldest is only looked at. CannotPredict, WrongChange."""
     if name not in ASSIGNORS:
         raise WrongChange(f"{name!r} is no assignor of consumers; take one of {', '.join(ASSIGNORS)}")
+    if release is not None:
+        check_release(release)
     try:
         eras = ASSIGNORS[name].eras if release is None else (ASSIGNORS[name].era_of(release),)
-    except (NoSuchEra, ValueError):
-        raise WrongChange(f"{release!r} is no release that has {name}; write one such as 3.9") from None
+    except NoSuchEra as why:
+        raise WrongChange(f"{why}; write one such as 3.9") from None
     if not generations:
         raise CannotPredict("no generation of the group is known in that time")
     if any(one["lifecycle"] != "classic" or one["protocol_type"] != "consumer" for one in generations):

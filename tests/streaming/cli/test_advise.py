@@ -136,7 +136,19 @@ def test_the_examples_of_the_page_are_what_is_printed(
         (["j-range"], BAD_INPUT, "say what is to differ: --assignor or --static of consumers"),
         (["j-range", "--assignor", "range", "--delay", "1m"], BAD_INPUT, "give one of both"),
         (["j-range", "--assignor", "fair"], BAD_INPUT, "'fair' is no assignor of consumers; take one of range"),
-        (["j-range", "--assignor", "sticky", "--release", "x"], BAD_INPUT, "'x' is no release that has sticky"),
+        (
+            ["j-range", "--assignor", "sticky", "--release", "x"],
+            BAD_INPUT,
+            "'x' is no release that is known; write one such",
+        ),
+        (
+            ["j-range", "--assignor", "range", "--release", "9.9"],
+            BAD_INPUT,
+            "'9.9' is no release of Kafka that is known",
+        ),
+        (["j-range", "--assignor", "sticky", "--release", "3.10"], BAD_INPUT, "3.0 to 3.9, 4.0 to 4.3"),
+        (["j-range", "--assignor", "range", "--release", "3.4-rc1"], BAD_INPUT, "is no release that is known"),
+        (["j-range", "--assignor", "sticky", "--release", "2.2"], BAD_INPUT, "Kafka 2.2 are not known, only those"),
         (
             ["j-range", "--assignor", "cooperative-sticky", "--release", "2.3"],
             CANNOT_TELL,
@@ -171,7 +183,13 @@ def test_who_waits_for_nobody_has_no_other_delay(
 
 @pytest.mark.parametrize(
     ("asked", "sentence"),
-    [(["--release", "x"], "'x' is no release that is known"), (["--protocol", "static"], "take one of compatible")],
+    [
+        (["--release", "x"], "'x' is no release that is known"),
+        (["--protocol", "static"], "take one of compatible"),
+        (["--release", "9.9"], "'9.9' is no release of Kafka that is known; known are 2.0 to 2.8, 3.0"),
+        (["--release", "2.9"], "2.0 to 2.8"),
+        (["--release", "2.2"], "Kafka 2.2 has no incremental Connect assignor"),
+    ],
 )
 def test_no_such_setting_of_connect(capsys: pytest.CaptureFixture[str], asked: list[str], sentence: str) -> None:
     capture = str(VECTORS / "captures" / "sessioned-4.3.1")
