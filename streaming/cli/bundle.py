@@ -15,7 +15,8 @@ import re
 import secrets as random_source
 import time
 import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,11 @@ from .version import package_version
 
 FORMAT = 1
 _TEXTS = re.compile(r"(?<=>)[^<]+")
+_OF_CONNECT = ("name", "connector", "worker_id")
+_SETTING = re.compile(r"[a-z]+(?:[._ ][a-z]+)+|[a-z]+")
+_NO_NAMES = frozenset(
+    {"java", "library", "release", "worker releases", "topology", "rack_strategy", "rack.aware.assignment.strategy"}
+)
 VERDICTS, STORY = "verdicts.jsonl", "story.html"
 _ALWAYS_THE_SAME = (1980, 1, 1, 0, 0, 0)
 """The time of a file within a zip: the same input gives the same bytes."""
@@ -136,14 +142,37 @@ def _shareable(half: Path, contents: BundleContents, at_ms: int | None) -> Objec
 
 
 def _stated(contents: BundleContents) -> Iterable[object]:
-    """What records say, decoded, and names beside them."""
+    """What records say, decoded, and names beside them: a text may have a name that no field of a verdict has."""
     for one in contents.records:
         yield {"topic": one.topic}
-        if one.topic == OFFSETS_TOPIC and one.value is not None:
+        if one.topic != OFFSETS_TOPIC:
+            for kind in ("connect-config", "connect-status"):
+                shown = show_record(kind, one.key, one.value)
+                yield {name: shown[name] for name in _OF_CONNECT if name in shown}
+        elif one.value is not None:
             shown = show_record("offsets", one.key, one.value)
             yield {name: shown[name] for name in ("key", "value") if name in shown}
-    yield [contents.cluster.get("capture"), list(contents.groups)]
-    yield from (list(line.get("topics", ())) for line in contents.metadata)
+    yield {"group": list(contents.groups)}
+    yield list(_strings(contents.cluster))
+    for line in contents.metadata:
+        topics = line.get("topics", {})
+        yield {"topic": list(topics), "racks": [one.get("racks") for one in topics.values()]}
+    yield from (list(line.get("ends", ())) for line in contents.ends)
+
+
+def _strings(value: object, field: str = "") -> Iterator[str]:
+    """Values in a cluster's description, and keys that are no settings; without what Kafka has words for."""
+    match value:
+        case Mapping():
+            for key, held in value.items():
+                if not _SETTING.fullmatch(str(key)):
+                    yield str(key)
+                yield from _strings(held, str(key))
+        case list() | tuple():
+            for one in value:
+                yield from _strings(one, field)
+        case str() if field not in _NO_NAMES and not value.isdigit():
+            yield from value.split(",")
 
 
 def _told(told: Replayed, title: str, notes: Sequence[str]) -> dict[str, bytes]:
@@ -197,7 +226,7 @@ def _add(half: Path, files: Mapping[str, bytes]) -> None:
 def _renamed_page(page: bytes, rename: Callable[[str], str]) -> bytes:
     """The page's own words that a name is called alike are replaced, too."""
     head, body = page.decode().split("<body>")
-    return f"{head}<body>{_TEXTS.sub(lambda text: rename(text[0]), body)}".encode()
+    return f"{head}<body>{_TEXTS.sub(lambda text: escape(rename(unescape(text[0]))), body)}".encode()
 
 
 def _json(value: object) -> bytes:

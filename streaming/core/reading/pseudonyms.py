@@ -17,25 +17,41 @@ from rebalance_monitor.streaming.core.model.printed import schema
 
 DIGEST_LETTERS = 10
 _NUMBERED = re.compile(r"(.+)-\d+")
+_OF_A_NUMBER = re.compile(r"\d+(?=(?:-\d+)?$)")
 _WORD = re.compile(r"\w+")
-_TASK_OF_STREAMS = re.compile(r"\d+_\d+")
+_NUMBER_OR_TASK = re.compile(r"\d+(_\d+)?")
 _FREE_TEXT = frozenset({"message", "text", "reason", "next_step", "why"})
 _WORDS_OF = frozenset(
     {
-        "kind", "grade", "assignor", "era", "eras", "reason_kind", "rule", "code", "severity", "certainty", "type",
-        "lifecycle", "protocol_type", "protocol", "alert", "alert_name", "version", "laws", "trend",
+        "kind", "grade", "era", "eras", "reason_kind", "rule", "code", "severity", "certainty", "type",
+        "lifecycle", "alert", "alert_name", "version", "laws", "trend",
         "state", "group_kind", "grades", "violations", "other_groups",
-        "protocolType", "serverAssignor", "assignors",
     }
 )  # fmt: skip
 """Fields whose values are words of Kafka or of the format."""
+_KAFKAS = frozenset(
+    {
+        "connect", "consumer", "share", "streams",
+        "eager", "default", "compatible", "sessioned", "static", "incremental cooperative",
+        "range", "roundrobin", "sticky", "cooperative-sticky", "uniform", "simple", "stream",
+    }
+)  # fmt: skip
+_KAFKAS_OR_OWN = frozenset({"assignor", "assignors", "protocol", "protocol_type", "protocolType", "serverAssignor"})
+"""Fields whose values are words of Kafka, or names of people's own, such as the class of an assignor."""
+_CALLED = frozenset(
+    {
+        "group", "groupId", "topic", "topics", "cluster", "member_id", "memberId", "client_id", "clientId",
+        "client_host", "clientHost", "instance_id", "groupInstanceId", "instanceId", "worker", "leader", "connector",
+    }
+)  # fmt: skip
+"""Fields whose values are names even if they look like a number, or like the task of a Streams application."""
 KAFKAS_TOPIC = "__consumer_offsets"
 
 
 @cache
 def format_words() -> frozenset[str]:
     """Fields of published objects, and the words that their values are chosen from."""
-    return frozenset(_words_of(schema()))
+    return frozenset(_words_of(schema())) | _KAFKAS
 
 
 def _words_of(schema: object) -> Iterator[str]:
@@ -59,8 +75,12 @@ def words_in(value: object, field: str = "") -> Iterator[str]:
         case list() | tuple():
             for one in value:
                 yield from words_in(one, field)
-        case str() if field in _WORDS_OF:
+        case str() if _is_word(value, field):
             yield value
+
+
+def _is_word(text: str, field: str) -> bool:
+    return field in _WORDS_OF or (field in _KAFKAS_OR_OWN and text in _KAFKAS)
 
 
 def names_in(value: object, words: frozenset[str], field: str = "", *, fields: bool = False) -> Iterator[str]:
@@ -70,35 +90,49 @@ def names_in(value: object, words: frozenset[str], field: str = "", *, fields: b
         case Mapping():
             for key, held in value.items():
                 if field not in _WORDS_OF and not (fields and str(key).isidentifier()):
-                    yield from _names_of(str(key), words)
+                    yield from _names_of(str(key), words, field)
                 yield from names_in(held, words, str(key) if fields or str(key) in words else field, fields=fields)
         case list() | tuple():
             for one in value:
                 yield from names_in(one, words, field, fields=fields)
-        case str() if field not in _WORDS_OF and field not in _FREE_TEXT:
-            yield from _names_of(value, words)
+        case str() if not _is_word(value, field) and field not in _FREE_TEXT:
+            yield from _names_of(value, words, field)
 
 
-def _names_of(text: str, words: frozenset[str]) -> Iterator[str]:
+def _names_of(text: str, words: frozenset[str], field: str) -> Iterator[str]:
     """The name, what it is without a number at its end, and a host without slash, scheme and port."""
+    if not text.isascii() and _WORD.match(text) is None:
+        yield text
     host = re.sub(r"^(?:[A-Za-z][A-Za-z+.-]*://|\W+)", "", text).rstrip("/")
     for name in (host, re.sub(r":\d{1,5}$", "", host)):
         numbered = _NUMBERED.fullmatch(name)
         for one in (name, *((numbered[1],) if numbered else ())):
-            if one and one not in words and one != KAFKAS_TOPIC and not _TASK_OF_STREAMS.fullmatch(one):
+            is_number = field not in _CALLED and _NUMBER_OR_TASK.fullmatch(one)
+            if one and one not in words and one != KAFKAS_TOPIC and not is_number:
                 yield one
 
 
 def renaming(names: Iterable[str], key: bytes) -> Callable[[str], str]:
     """A text with each of the names in it replaced. The longest name counts first; names begin and end where words do,
-    so `orders` is in `orders-7` and not in `reorders`."""
+    so `orders` is in `orders-7` and not in `reorders`. A name that is a number is replaced where it stands alone, or
+    before the number of a partition or task: in a sentence it is a number like others."""
     by_first_word: dict[str, list[str]] = {}
+    wordless: list[str] = []
+    numbers: set[str] = set()
     for name in sorted(set(names), key=lambda one: (-len(one), one)):
-        if (first := _WORD.match(name)) is not None:
+        if name.isdigit():
+            numbers.add(name)
+        elif (first := _WORD.match(name)) is not None:
             by_first_word.setdefault(first[0], []).append(name)
+        elif not name.isascii():
+            wordless.append(name)
 
     @cache
     def rename(text: str) -> str:
+        if (number := _OF_A_NUMBER.match(text)) is not None and number[0] in numbers:
+            return digest(number[0], key) + text[number.end() :]
+        for name in wordless:
+            text = text.replace(name, digest(name, key))
         parts: list[str] = []
         at = 0
         for word in _WORD.finditer(text):
@@ -131,7 +165,7 @@ def renamed(value: Any, words: frozenset[str], rename: Callable[[str], str], fie
             }
         case list() | tuple():
             return [renamed(one, words, rename, field) for one in value]
-        case str() if field not in _WORDS_OF and value not in words:
+        case str() if not _is_word(value, field) and value not in words:
             return rename(value)
         case _:
             return value

@@ -7,6 +7,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ import pytest
 from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.bundle import _renamed_page
 from rebalance_monitor.streaming.cli.captures import records_of
-from rebalance_monitor.streaming.core.reading.pseudonyms import format_words
+from rebalance_monitor.streaming.core.reading.pseudonyms import format_words, renaming
 
 VECTORS = Path(__file__).parents[2] / "vectors"
 CAPTURES = sorted(path.parent for path in VECTORS.rglob("records.jsonl.gz"))
@@ -205,3 +207,54 @@ def test_programs_are_told_what_was_written(capsys: pytest.CaptureFixture[str], 
     bundled(out, "--capture", str(ZOMBIE), "--group", "zombies", "-o", "json").close()
     told = json.loads(capsys.readouterr().out)
     assert (told["file"], told["groups"], told["shareable"]) == (str(out), ["zombies"], False)
+
+
+def changed(capture: Path, tmp_path: Path, old: str, new: str) -> Path:
+    """A copy of the capture with this text of its records by another one, as both are written: with their length."""
+    folder = Path(shutil.copytree(capture, tmp_path / "changed"))
+    records = [json.loads(line) for line in gzip.decompress((folder / "records.jsonl.gz").read_bytes()).splitlines()]
+    before, after = (len(text.encode()).to_bytes(2, "big") + text.encode() for text in (old, new))
+    for record in records:
+        for part in ("key", "value"):
+            if record["topic"] == "__consumer_offsets" and record[part] is not None:
+                raw = base64.b64decode(record[part]).replace(before, after)
+                record[part] = base64.b64encode(raw).decode()
+    with gzip.open(folder / "records.jsonl.gz", "wt") as out:
+        out.writelines(json.dumps(one) + "\n" for one in records)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("capture", "old", "new"),
+    [("kafkajs", "RoundRobinAssigner", "com.acme.OrdersAssignor"), ("kafkajs", "consumer", "acme"),
+     ("streams-probing", "slowly", "1_2"), ("kafkajs", "kjs-equal", "🚀🚀")],
+)  # fmt: skip
+def test_a_name_like_a_word_of_kafka_is_not_in_a_shareable_bundle(
+    tmp_path: Path, capture: str, old: str, new: str
+) -> None:
+    folder = changed(VECTORS / "captures-groups" / capture, tmp_path, old, new)
+    with bundled(tmp_path / "bundle.zip", "--group", "*", "--shareable", "--capture", str(folder)) as file:
+        texts = {name: file.read(name).decode() for name in file.namelist()}
+    page = texts["story.html"]
+    assert "at 2023-11" in page or "at 2026-11" in page, "dates stay"
+    own = re.compile(rf"(?<!\w){re.escape(new)}(?!\w)")
+    assert own.search("".join(unescape(text) for text in texts.values())) is None
+
+
+def test_a_class_that_settings_alone_name_is_not_in_it(tmp_path: Path) -> None:
+    """No record has it, and a verdict's reason does."""
+    folder = Path(shutil.copytree(VECTORS / "captures-groups" / "streams-probing", tmp_path / "own"))
+    cluster = json.loads((folder / "cluster.json").read_text())
+    cluster["groups"]["slowly"]["config"]["task.assignor.class"] = "com.acme.OrdersAssignor"
+    (folder / "cluster.json").write_text(json.dumps(cluster))
+    words = ("--group", "slowly", "--shareable", "--capture", str(folder))
+    with bundled(tmp_path / "bundle.zip", *words) as file:
+        text = "".join(file.read(name).decode() for name in file.namelist())
+    assert "is not recomputed by this version" in text
+    assert "acme" not in text
+
+
+def test_a_name_like_a_reference_of_html_leaves_the_page_whole() -> None:
+    page = b"<head></head><body><p>it&#x27;s amp &amp; x27</p></body>"
+    assert _renamed_page(page, renaming(["amp", "x27"], b"key")).count(b"&amp;") == 1
+    assert b"it&#x27;s n" in _renamed_page(page, renaming(["amp", "x27"], b"key"))

@@ -29,3 +29,42 @@ def test_it_is_renamed_throughout() -> None:
 def test_the_key_decides() -> None:
     one, other = renaming(["orders"], b"1"), renaming(["orders"], b"2")
     assert one("orders") == one("orders") != other("orders")
+
+
+def told_of(value: object) -> str:
+    words = format_words()
+    return str(renamed(value, words, renaming(names_in(value, words), b"key")))
+
+
+def test_a_class_of_ones_own_is_a_name_where_kafkas_words_are() -> None:
+    told = told_of(
+        {
+            "protocol_type": "acme",
+            "protocol": "com.acme.OrdersAssignor",
+            "verdict": {"assignor": "sticky", "reason": "assignor com.acme.OrdersAssignor is not recomputed"},
+        }
+    )
+    assert "acme" not in told
+    assert "Orders" not in told
+    assert "'assignor': 'sticky'" in told
+
+
+def test_a_group_that_is_called_like_a_task_or_a_number_is_a_name() -> None:
+    told = told_of(
+        {
+            "group": "1_2",
+            "members": [{"client_id": "20", "worker": None}],
+            "streams": {"subtopologies": [{"name": "1"}], "withheld": ["0_1", "1_2"]},
+            "gained": ["20-3"],
+            "message": "group 1_2 came to generation 20 of 2026-11-20; 1 task waits: 1_2",
+        }
+    )
+    assert "1_2" not in told
+    assert "'20" not in told
+    assert "to generation 20 of 2026-11-20; 1 task waits: n" in told
+    assert "'name': '1'" in told
+    assert "'0_1'" in told
+
+
+def test_a_name_without_a_letter_is_replaced() -> None:
+    assert "🚀" not in told_of({"group": "🚀🚀", "message": "🚀🚀 has no members", "topic": "🚀orders"})
