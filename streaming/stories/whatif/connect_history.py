@@ -89,7 +89,7 @@ def under_setting(generations: Sequence[Published], setting: ConnectSetting) -> 
     named = {name for one in life for name in one["verdict"]["eras"]}
     found = []
     for era in [ERAS[name] for name in ERAS if name in named] or [NEWEST]:
-        for other in _others(era, setting):
+        for other in _others(era, setting, life[-1]["protocol"]):
             with suppress(CannotAssign):  # a release that does not know the protocol
                 for java in javas:
                     own = _Rules(era, java, own_ms)
@@ -107,10 +107,10 @@ def under_setting(generations: Sequence[Published], setting: ConnectSetting) -> 
     return HistoryAnswer(recorded=best[0].own, courses=courses, left_out=best[0].left_out, first=first)
 
 
-def _others(own: Era, setting: ConnectSetting) -> Sequence[Era]:
+def _others(own: Era, setting: ConnectSetting, protocol: str) -> Sequence[Era]:
     """By which eras it may be played. The eager protocol does not show its release, so any may follow."""
     if setting.release is None:
-        return [own] if setting.protocol is None else list(ERAS.values())
+        return list(ERAS.values()) if protocol == EAGER else [own]
     try:
         return [era_of(setting.release)]
     except ValueError as why:

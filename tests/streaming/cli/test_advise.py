@@ -115,6 +115,14 @@ def test_the_incremental_protocol_stops_less_than_the_eager_one() -> None:
     assert [(one.moved, one.stopped) for one in answer.first] == [(0, 0)], "nobody moves when the protocol changes"
 
 
+def test_another_protocol_is_played_by_the_release_that_the_records_show() -> None:
+    """`sessioned` and `compatible` assign alike, so nothing changes where the leader's release is known."""
+    key = ("sessioned-4.3.1", "connect-main")
+    generations = list(capture_of(str(VECTORS / "captures" / key[0])).generations(key))
+    answer = under_setting(generations, ConnectSetting(protocol="compatible"))
+    assert answer.courses == (answer.recorded,)
+
+
 EXAMPLES = [line.split()[2:] for line in DOCS.read_text().splitlines() if line.startswith("    $ rebalance-monitor")]
 
 
