@@ -8,7 +8,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.connect.observed import EAGER
 from rebalance_monitor.streaming.core.model.messages import counted
-from rebalance_monitor.streaming.stories.durations import duration
+from rebalance_monitor.streaming.stories.durations import exact
 from rebalance_monitor.streaming.stories.known import Published
 from rebalance_monitor.streaming.stories.whatif.change import CannotPredict, WrongChange
 from rebalance_monitor.streaming.stories.whatif.connect import DEFAULT_PRESUMED
@@ -19,7 +19,7 @@ from rebalance_monitor.streaming.stories.whatif.static_history import StaticAnsw
 from rebalance_monitor.streaming.stories.why import MOST_REBALANCES
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .group_questions import question_of
-from .moments import duration_ms
+from .moments import setting_ms
 from .output import print_for_programs
 
 CLASSES = {
@@ -30,6 +30,11 @@ CLASSES = {
 }
 EAGER_SETTING = "eager"
 """What connect.protocol calls the protocol that records name `default`."""
+USUAL_SESSIONS_MS = (6_000, 1_800_000)
+_NOT_USUAL = (
+    " Brokers refuse members with this session.timeout.ms unless group.min.session.timeout.ms (6 s by default) and"
+    " group.max.session.timeout.ms (30 min) allow it; and clients want heartbeat.interval.ms (3 s) to be less."
+)
 _OF_THE_FIRST = ("moved", "stopped")
 
 
@@ -50,7 +55,7 @@ def advise(arguments: argparse.Namespace) -> int:
     key = question.names()[0]
     generations = list(islice(question.source.generations(key, question.since_ms), MOST_REBALANCES))
     asked = _asked(arguments)
-    session_ms = None if arguments.session is None else duration_ms(arguments.session, "--session")
+    session_ms = None if arguments.session is None else setting_ms(arguments.session, "--session")
     told: dict[str, Any] = {
         "kind": "advice", "cluster": key[0], "group": key[1], "assignor": arguments.assignor,
         "static_members": arguments.static, "session_timeout_ms": session_ms,
@@ -101,15 +106,16 @@ def _assignor(name: str, release: str | None) -> Setting:
 def _static(found: StaticAnswer, session_ms: int | None) -> Setting:
     least, most = min(found.for_good), max(found.for_good)
     gone = f"{least} to {most}" if most > least else str(most)
-    noticed = f", up to {duration(found.session_ms)} after they went" if most else ""
-    times = "" if session_ms is None else f" and a session time-out of {duration(session_ms)}"
+    noticed = f", up to {exact(found.session_ms)} after they went" if most else ""
+    times = "" if session_ms is None else f" and a session time-out of {exact(session_ms)}"
+    usual = session_ms is None or USUAL_SESSIONS_MS[0] <= session_ms <= USUAL_SESSIONS_MS[1]
     return Setting(
         title=f"static members{times}",
         figures={"rebalances": "rebalances", "moved": "partitions that members gained"},
         presumed="Presumed: a process is away as long as between the two records, and comes back with its client id."
         " From and to are of who of several with one client id came back. Members that went and were not back in time:"
         f" {gone}; without a request to leave they are noticed only when their session time-out is over{noticed}, and"
-        " nobody reads their partitions until then.",
+        f" nobody reads their partitions until then.{'' if usual else _NOT_USUAL}",
         diff=(
             "+group.instance.id=<another one for each process>",
             *([] if session_ms is None else [f"+session.timeout.ms={session_ms}"]),
@@ -118,7 +124,7 @@ def _static(found: StaticAnswer, session_ms: int | None) -> Setting:
 
 
 def _asked(arguments: argparse.Namespace) -> ConnectSetting:
-    delay_ms = None if arguments.delay is None else duration_ms(arguments.delay, "--delay")
+    delay_ms = None if arguments.delay is None else setting_ms(arguments.delay, "--delay")
     asked = ConnectSetting(delay_ms, arguments.release, arguments.protocol)
     if arguments.static:
         if arguments.assignor is not None or asked != ConnectSetting():
@@ -143,12 +149,13 @@ def _connect(generations: Sequence[Published], asked: ConnectSetting) -> Setting
     if asked.release is not None:
         named.append(f"Kafka {asked.release}")
     if asked.protocol is not None:
-        named.append(f"the protocol {asked.protocol} instead of {protocol}")
+        named.append(f"the protocol {asked.protocol}{_instead(protocol, asked.protocol)}")
         changed.append(("connect.protocol", EAGER_SETTING if protocol == EAGER else protocol, asked.protocol))
     if asked.delay_ms is not None:
-        instead = "" if shown_ms is None else f" instead of {duration(shown_ms)}"
-        named.append(f"a delay of {duration(asked.delay_ms)}{instead}")
+        shown = None if shown_ms is None else exact(shown_ms)
+        named.append(f"a delay of {exact(asked.delay_ms)}{_instead(shown, exact(asked.delay_ms))}")
         changed.append(("scheduled.rebalance.max.delay.ms", shown_ms, asked.delay_ms))
+    changed = [(name, old, new) for name, old, new in changed if old != new]
     lines = [
         [f"-{name}{sign}{old}"] * (old is not None) + [f"+{name}{sign}{new}"]
         for sign in ("=", ": ")
@@ -172,6 +179,10 @@ def _connect(generations: Sequence[Published], asked: ConnectSetting) -> Setting
             *(["Strimzi, KafkaConnect, spec.config:"] * bool(changed)), *chain(*lines[half:]),
         ),
     )  # fmt: skip
+
+
+def _instead(old: str | None, new: str) -> str:
+    return "" if old in (None, new) else f" instead of {old}"
 
 
 def _object(answer: HistoryAnswer, setting: Setting) -> dict[str, Any]:

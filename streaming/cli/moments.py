@@ -5,6 +5,8 @@ from datetime import datetime
 from rebalance_monitor.streaming.config.sections import seconds
 from .exit_codes import InputError
 
+MOST_SETTING_MS = 2**31 - 1
+
 
 def duration_ms(text: str, option: str) -> int:
     """30s, 90m, 2h, 1d12h: whole numbers with s, m, h or d."""
@@ -12,6 +14,14 @@ def duration_ms(text: str, option: str) -> int:
         return seconds(text) * 1_000
     except ValueError:
         raise InputError(f"{option} {text!r} is no time; write 90m, 2h or 1d12h") from None
+
+
+def setting_ms(text: str, option: str) -> int:
+    """A time that a setting of Kafka gets: its classes keep milliseconds in 32 bits."""
+    ms = duration_ms(text, option)
+    if ms > MOST_SETTING_MS:
+        raise InputError(f"{option} {text} is longer than Kafka takes ({MOST_SETTING_MS:,} ms, 24 days); write less")
+    return ms
 
 
 def moment_ms(text: str, option: str) -> int:

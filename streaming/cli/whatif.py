@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.stories.whatif.prediction import predicted
 from rebalance_monitor.streaming.stories.whatif.told import as_object, chapters
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .group_questions import question_of
-from .moments import duration_ms
+from .moments import duration_ms, setting_ms
 from .output import print_for_programs
 from .terminal import Terminal
 
@@ -47,7 +47,7 @@ def change_of(arguments: argparse.Namespace) -> GroupChange:
         scale=dict(_scaled(text) for text in arguments.scale),
         bounce=tuple(arguments.bounce),
         away_ms=duration_ms(arguments.away, "--away"),
-        max_delay_ms=None if arguments.max_delay is None else duration_ms(arguments.max_delay, "--max-delay"),
+        max_delay_ms=None if arguments.max_delay is None else setting_ms(arguments.max_delay, "--max-delay"),
     )
 
 

@@ -13,3 +13,13 @@ def duration(ms: int) -> str:
         return f"{minutes:.0f} min"
     hours = minutes / 60
     return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} days"
+
+
+def exact(ms: int) -> str:
+    """A setting, or a time that follows from settings alone: whole seconds are not rounded away."""
+    if ms < 90_000:
+        return duration(ms)
+    minutes, seconds = divmod(round(ms / 1000), 60)
+    if not seconds and not minutes % 60 and minutes > 60:
+        return f"{minutes // 60} h"
+    return f"{minutes} min{f' {seconds} s' if seconds else ''}"

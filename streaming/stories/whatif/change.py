@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 
 from rebalance_monitor.schemas.coordinator_records import NEWEST
-from rebalance_monitor.streaming.stories.durations import duration
+from rebalance_monitor.streaming.stories.durations import exact
 from rebalance_monitor.streaming.stories.known import Published, names_of
 
 MOST_JOINING = 100
@@ -59,7 +59,7 @@ class GroupChange:
     def text(self) -> str:
         """What is changed, in words."""
         parts = [f"{name} leaves" for name in self.leave]
-        parts += [f"{name} leaves and is back after {duration(self.away_ms)}" for name in self.bounce]
+        parts += [f"{name} leaves and is back after {exact(self.away_ms)}" for name in self.bounce]
         if self.join:
             parts.append("a member joins" if self.join == 1 else f"{self.join} members join")
         parts += [f"connector {name} has {count} tasks" for name, count in self.scale.items()]

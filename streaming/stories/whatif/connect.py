@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_M
 from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_BEFORE_19, JAVA_FROM_19
 from rebalance_monitor.streaming.core.connect.observed import EAGER, STATIC, ConnectorOrTask, job_name
 from rebalance_monitor.streaming.core.model.messages import listed
-from rebalance_monitor.streaming.stories.durations import duration
+from rebalance_monitor.streaming.stories.durations import exact
 from rebalance_monitor.streaming.stories.holdings import CONNECTOR
 from rebalance_monitor.streaming.stories.known import Published
 from .change import BY_ID, TRIED, CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
@@ -31,7 +31,7 @@ from .outcome import Course, Prediction, ToCome, cases_of
 MOST_JOBS, MOST_WORKERS = 20_000, 500
 _REVOKED = "the rebalance that follows a revocation"
 DEFAULT_PRESUMED = (
-    f"scheduled.rebalance.max.delay.ms is presumed to be Kafka's default, {duration(DEFAULT_MAX_DELAY_MS)}:"
+    f"scheduled.rebalance.max.delay.ms is presumed to be Kafka's default, {exact(DEFAULT_MAX_DELAY_MS)}:"
     " no known rebalance shows it"
 )
 _DELAY_OVER = "the delay is over"

@@ -23,7 +23,7 @@ from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICK
 from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
-from rebalance_monitor.streaming.stories.durations import duration
+from rebalance_monitor.streaming.stories.durations import exact
 from rebalance_monitor.streaming.stories.known import Published, transfers
 from .change import BY_ID, TRIED, CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
 from .outcome import Course, Prediction, ToCome, cases_of
@@ -125,7 +125,7 @@ def predict(change: GroupChange, generations: Sequence[Published], ids: Ids = id
     if static:
         presumed.append(
             "A static member sends no LeaveGroup request as it goes: the session time-out of"
-            f" {listed([who.names[one] for one in static])}, {duration(silent_ms)}, begins then."
+            f" {listed([who.names[one] for one in static])}, {exact(silent_ms)}, begins then."
         )
     return Prediction(
         cases=cases, eager=all(deal.eager for deal in deals), presumed=tuple(presumed), unknown=tuple(unknown)

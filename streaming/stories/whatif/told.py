@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from rebalance_monitor.streaming.core.model.messages import listed
-from rebalance_monitor.streaming.stories.durations import duration
+from rebalance_monitor.streaming.stories.durations import exact
 from rebalance_monitor.streaming.stories.explanation import Chapter
 from .outcome import Course, PossibleCase, Prediction, ToCome
 
@@ -102,7 +102,7 @@ def _after(courses: Sequence[Course]) -> Iterator[str]:
 
 def _times(of: Iterator[int]) -> str:
     numbers = sorted(set(of))
-    return duration(numbers[0]) if len(numbers) == 1 else f"{duration(numbers[0])} to {duration(numbers[-1])}"
+    return exact(numbers[0]) if len(numbers) == 1 else f"{exact(numbers[0])} to {exact(numbers[-1])}"
 
 
 def _span(numbers: Sequence[int]) -> str:

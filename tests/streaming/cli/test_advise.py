@@ -123,6 +123,46 @@ def test_another_protocol_is_played_by_the_release_that_the_records_show() -> No
     assert answer.courses == (answer.recorded,)
 
 
+def advised(capsys: pytest.CaptureFixture[str], *words: str, code: int = DONE) -> str:
+    assert main(["advise", *words]) == code
+    printed = capsys.readouterr()
+    return printed.out + printed.err
+
+
+MAIN = ("--group", "connect-main", "--capture", str(VECTORS / "captures" / "sessioned-4.3.1"))
+RANGE = ("--group", "j-range", "--capture", CLASSIC)
+
+
+def test_a_time_that_is_asked_about_is_not_rounded(capsys: pytest.CaptureFixture[str]) -> None:
+    """90 s were told as 2 min."""
+    assert "with a delay of 1 min 30 s instead of 8.0 s:" in advised(capsys, *MAIN, "--delay", "90s")
+    assert "a session time-out of 1 min 30 s" in advised(capsys, *RANGE, "--static", "--session", "90s")
+
+
+@pytest.mark.parametrize("words", [(*MAIN, "--delay", "25d"), (*RANGE, "--static", "--session", "40d")])
+def test_a_time_that_kafka_does_not_take_is_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    """The diff would stop the worker or the client: both settings are of 32 bits."""
+    assert "is longer than Kafka takes" in advised(capsys, *words, code=BAD_INPUT)
+
+
+@pytest.mark.parametrize(("session", "said"), [("3s", True), ("45s", False), ("2h", True)])
+def test_a_session_time_out_that_brokers_refuse_is_said(
+    capsys: pytest.CaptureFixture[str], session: str, said: bool
+) -> None:
+    told = advised(capsys, *RANGE, "--static", "--session", session)
+    assert ("group.min.session.timeout.ms (6 s by default)" in told) == said
+
+
+def test_what_stays_as_it_is_is_no_change(capsys: pytest.CaptureFixture[str]) -> None:
+    told = advised(capsys, *MAIN, "--protocol", "sessioned", "--delay", "8s")
+    assert "with the protocol sessioned and a delay of 8.0 s:" in told
+    assert "connect.protocol" not in told
+    assert "max.delay.ms" not in told
+    assert "the group's protocol is sessioned already" in advised(
+        capsys, *MAIN, "--protocol", "sessioned", code=CANNOT_TELL
+    )
+
+
 EXAMPLES = [line.split()[2:] for line in DOCS.read_text().splitlines() if line.startswith("    $ rebalance-monitor")]
 
 
