@@ -1,7 +1,7 @@
 """`advise`: what a group's past rebalances would have been under another setting, assignor or release."""
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -23,11 +23,12 @@ from .moments import setting_ms
 from .output import print_for_programs
 
 CLASSES = {
-    "range": "RangeAssignor",
-    "roundrobin": "RoundRobinAssignor",
-    "sticky": "StickyAssignor",
-    "cooperative-sticky": "CooperativeStickyAssignor",
-}
+    name: f"org.apache.kafka.clients.consumer.{of_java}Assignor"
+    for name, of_java in (
+        ("range", "Range"), ("roundrobin", "RoundRobin"), ("sticky", "Sticky"),
+        ("cooperative-sticky", "CooperativeSticky"),
+    )
+}  # fmt: skip
 EAGER_SETTING = "eager"
 """What connect.protocol calls the protocol that records name `default`."""
 USUAL_SESSIONS_MS = (6_000, 1_800_000)
@@ -64,8 +65,8 @@ def advise(arguments: argparse.Namespace) -> int:
     }  # fmt: skip
     try:
         if arguments.assignor is not None:
-            setting = _assignor(arguments.assignor, arguments.release)
             answer = under_assignor(generations, arguments.assignor, arguments.release)
+            setting = _assignor(generations[0]["protocol"], arguments.assignor, arguments.release)
         elif arguments.static:
             found = under_static_members(generations, session_ms)
             answer, setting = found.answer, _static(found, session_ms)
@@ -87,7 +88,7 @@ def advise(arguments: argparse.Namespace) -> int:
     return CANNOT_TELL if told["answer"] is None else DONE
 
 
-def _assignor(name: str, release: str | None) -> Setting:
+def _assignor(own: str, name: str, release: str | None) -> Setting:
     return Setting(
         title=f"{name} of Kafka {release}" if release else name,
         figures={
@@ -99,8 +100,19 @@ def _assignor(name: str, release: str | None) -> Setting:
         " takes is in no record, so no time is given. From and to are of the courses that were computed: one for each"
         " release that differs, and of cooperative-sticky with and without a second rebalance before the next member"
         " comes or goes.",
-        diff=(f"+partition.assignment.strategy=org.apache.kafka.clients.consumer.{CLASSES.get(name, name)}",),
+        diff=() if own == name else tuple(_restarts(own, name)),
     )
+
+
+def _restarts(own: str, name: str) -> Iterator[str]:
+    """A member joins only if it has an assignor that all others have, too: so both are there between two restarts."""
+    setting = "partition.assignment.strategy="
+    if own in CLASSES:
+        yield "first rolling restart:"
+        yield f"+{setting}{CLASSES[name]},{CLASSES[own]}"
+        yield "second rolling restart:"
+        yield f"-{setting}{CLASSES[name]},{CLASSES[own]}"
+    yield f"+{setting}{CLASSES[name]}"
 
 
 def _static(found: StaticAnswer, session_ms: int | None) -> Setting:

@@ -163,6 +163,17 @@ def test_what_stays_as_it_is_is_no_change(capsys: pytest.CaptureFixture[str]) ->
     )
 
 
+def test_members_have_both_assignors_between_two_restarts(capsys: pytest.CaptureFixture[str]) -> None:
+    """One that has the new assignor alone is refused as long as others have the old one alone."""
+    told = advised(capsys, *RANGE, "--assignor", "cooperative-sticky", "-o", "json")
+    first, old_and_new, second, removed, new = json.loads(told)["answer"]["diff"]
+    assert (first, second) == ("first rolling restart:", "second rolling restart:")
+    assert old_and_new.endswith("CooperativeStickyAssignor,org.apache.kafka.clients.consumer.RangeAssignor")
+    assert (removed[0], removed[1:], new) == ("-", old_and_new[1:], f"+{old_and_new[1:].partition(',')[0]}")
+    same = advised(capsys, *RANGE, "--assignor", "range", "--release", "3.9", "-o", "json")
+    assert json.loads(same)["answer"]["diff"] == []
+
+
 EXAMPLES = [line.split()[2:] for line in DOCS.read_text().splitlines() if line.startswith("    $ rebalance-monitor")]
 
 
