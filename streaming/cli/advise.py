@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.stories.whatif.connect_past import shown_max_de
 from rebalance_monitor.streaming.stories.whatif.history import HistoryAnswer, least_and_most, under_assignor
 from rebalance_monitor.streaming.stories.whatif.static_history import StaticAnswer, under_static_members
 from rebalance_monitor.streaming.stories.why import MOST_REBALANCES
+from rebalance_monitor.streaming.web.rows import NOBODY
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .group_questions import question_of
 from .moments import setting_ms
@@ -54,7 +55,9 @@ def advise(arguments: argparse.Namespace) -> int:
     arguments.group = [arguments.group]
     question = question_of(arguments)
     key = question.names()[0]
-    generations = list(islice(question.source.generations(key, question.since_ms), MOST_REBALANCES))
+    found = question.source.generations(key, question.since_ms)
+    generations = list(islice(found, MOST_REBALANCES))
+    whole = next(found, None) is None
     asked = _asked(arguments)
     session_ms = None if arguments.session is None else setting_ms(arguments.session, "--session")
     told: dict[str, Any] = {
@@ -68,8 +71,8 @@ def advise(arguments: argparse.Namespace) -> int:
             answer = under_assignor(generations, arguments.assignor, arguments.release)
             setting = _assignor(generations[0]["protocol"], arguments.assignor, arguments.release)
         elif arguments.static:
-            found = under_static_members(generations, session_ms)
-            answer, setting = found.answer, _static(found, session_ms)
+            static = under_static_members(generations, session_ms)
+            answer, setting = static.answer, _static(static, session_ms)
         else:
             answer = under_setting(generations, asked)
             setting = _connect(generations, asked)
@@ -78,7 +81,9 @@ def advise(arguments: argparse.Namespace) -> int:
     except CannotPredict as why:
         told["why_not"] = str(why)
     else:
-        told["answer"] = _object(answer, setting)
+        if question.source.known(key, 1).group["status"] in NOBODY:
+            answer = replace(answer, first=())
+        told["answer"] = {**_object(answer, setting), "all": whole}
     if arguments.output != "table":
         print_for_programs(told, arguments.output)
     elif told["answer"] is None:
@@ -218,6 +223,8 @@ def _print(title: str, answer: Mapping[str, Any], setting: Setting) -> None:
         print(f"  the first rebalance after the change moves {moved} and stops {stopped}, if all workers are there")
     for why, count in answer["left_out"].items():
         print(f"  left out: {counted(count, 'rebalance')}: {why}")
+    if not answer["all"]:
+        print(f"  left out: all before the newest {MOST_REBALANCES:,} generations")
     print(f"  {setting.presumed}")
     for line in setting.diff:
         print(f"  {line}")

@@ -24,6 +24,7 @@ from .consumer import MOST_ROUNDS, ClassicDeal, DealtMember, deals_of, given_up,
 
 FOREIGN = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
 NOT_NEXT = "the generation before is not known, or was of another assignor"
+OF_ONES_OWN = f"the group's own assignor is none of {', '.join(ASSIGNORS)}"
 NO_MATCH = "its assignment is not known to be Kafka's own assignor's, or its leader may be no Java client"
 UNREADABLE = "members could not be read"
 NO_FIT = "it does not come from equal subscriptions, all partitions and the assignment before"
@@ -95,12 +96,7 @@ def under_assignor(generations: Sequence[Published], name: str, release: str | N
         eras = ASSIGNORS[name].eras if release is None else (ASSIGNORS[name].era_of(release),)
     except NoSuchEra as why:
         raise WrongChange(f"{why}; write one such as 3.9") from None
-    if not generations:
-        raise CannotPredict("no generation of the group is known in that time")
-    if any(one["lifecycle"] != "classic" or one["protocol_type"] != "consumer" for one in generations):
-        raise CannotPredict("only consumer groups of the classic protocol are computed under another assignor")
-    if any("sampled" in one for one in generations):
-        raise CannotPredict("the group is polled: rebalances between two samples are not known")
+    _check(generations)
     left_out: Counter[str] = Counter()
     steps = list(_steps(generations, left_out))
     eager = name != COOPERATIVE_STICKY
@@ -117,6 +113,17 @@ def under_assignor(generations: Sequence[Published], name: str, release: str | N
         raise CannotPredict(FAILED)
     recorded = sum((_figures(one.own, one.before, share_sets(_holds(one.now))) for one in steps), HistoryFigures())
     return HistoryAnswer(recorded=recorded, courses=tuple(courses), left_out=left_out)
+
+
+def _check(generations: Sequence[Published]) -> None:
+    if not generations:
+        raise CannotPredict("no generation of the group is known in that time")
+    if any(one["lifecycle"] != "classic" or one["protocol_type"] != "consumer" for one in generations):
+        raise CannotPredict("only consumer groups of the classic protocol are computed under another assignor")
+    if any("streams" in one for one in generations):
+        raise CannotPredict("Kafka Streams has assignors of its own, and none of them is computed for past rebalances")
+    if any("sampled" in one for one in generations):
+        raise CannotPredict("the group is polled: rebalances between two samples are not known")
 
 
 def _steps(generations: Sequence[Published], left_out: Counter[str]) -> Iterator[_Step]:
@@ -136,8 +143,10 @@ def _steps(generations: Sequence[Published], left_out: Counter[str]) -> Iterator
 def _step(before: Published, now: Published, begins: bool) -> _Step | str:
     """Why it cannot be computed, if it cannot."""
     same = all(before[key] == now[key] for key in ("incarnation", "protocol"))
-    if not same or now["generation"] != before["generation"] + 1 or now["protocol"] not in ASSIGNORS:
+    if not same or now["generation"] != before["generation"] + 1:
         return NOT_NEXT
+    if now["protocol"] not in ASSIGNORS:
+        return OF_ONES_OWN
     if now["verdict"]["grade"] != "match" or now["verdict"]["reason_kind"] in FOREIGN:
         return NO_MATCH
     try:

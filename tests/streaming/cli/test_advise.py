@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_monitor.streaming.cli import advise as advise_command
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, capture_of
@@ -172,6 +173,31 @@ def test_members_have_both_assignors_between_two_restarts(capsys: pytest.Capture
     assert (removed[0], removed[1:], new) == ("-", old_and_new[1:], f"+{old_and_new[1:].partition(',')[0]}")
     same = advised(capsys, *RANGE, "--assignor", "range", "--release", "3.9", "-o", "json")
     assert json.loads(same)["answer"]["diff"] == []
+
+
+@pytest.mark.parametrize(
+    ("capture", "group", "why"),
+    [("streams-classic-4.3.1", "app-4.3.1", "Kafka Streams has assignors of its own"),
+     ("kafkajs", "kjs-equal", "16 times: the group's own assignor is none of range, roundrobin, sticky")],
+)  # fmt: skip
+def test_why_an_assignor_is_not_computed(
+    capsys: pytest.CaptureFixture[str], capture: str, group: str, why: str
+) -> None:
+    words = ("--group", group, "--assignor", "range", "--capture", str(VECTORS / "captures-groups" / capture))
+    assert why in advised(capsys, *words, code=CANNOT_TELL)
+
+
+def test_nothing_is_said_of_the_next_rebalance_of_workers_that_are_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    """It would give all to those that come: it was told that nothing moves."""
+    assert "the first rebalance after" not in advised(capsys, *MAIN, "--delay", "2s")
+    there = advised(capsys, *MAIN, "--delay", "2s", "--at", "2026-11-20T12:09:15Z")
+    assert "the first rebalance after the change moves 0 and stops 0" in there
+
+
+def test_what_is_not_looked_at_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "left out" not in advised(capsys, *MAIN, "--delay", "8s")
+    monkeypatch.setattr(advise_command, "MOST_REBALANCES", 20)
+    assert "left out: all before the newest 20 generations" in advised(capsys, *MAIN, "--delay", "8s")
 
 
 EXAMPLES = [line.split()[2:] for line in DOCS.read_text().splitlines() if line.startswith("    $ rebalance-monitor")]
