@@ -38,7 +38,7 @@ def cost(arguments: argparse.Namespace) -> int:
         )
     )
     if not told["total"]["rebalances"]:  # of a group that is known, or not: of one that is gone summaries may be left
-        Question(source, () if arguments.group is None else (arguments.group,), arguments.cluster).names()
+        Question(source, () if arguments.group is None else (arguments.group,), arguments.cluster).every()
     if arguments.output != "table":
         print_for_programs({"kind": "costs", **told}, arguments.output)
     else:

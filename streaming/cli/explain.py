@@ -34,7 +34,7 @@ def explain(arguments: argparse.Namespace) -> int:
     if arguments.generation is not None and arguments.since is not None:
         raise InputError("--generation and --since choose different rebalances; give one of them")
     question, told = question_of(arguments), False
-    for key in question.names():
+    for key in question.every():
         for rebalance, note in chosen(question, key, arguments.generation):
             _print(rebalance, note, question.source.at_ms, arguments.output)
             told = True

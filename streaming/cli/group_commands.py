@@ -168,7 +168,7 @@ def _changes(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--max-delay", metavar="TIME",
-        help="the workers' scheduled.rebalance.max.delay.ms, where no known rebalance shows it (default: 5m)",
+        help="the workers' scheduled.rebalance.max.delay.ms (default: what the last wait shows, else 5m)",
     )  # fmt: skip
 
 

@@ -34,6 +34,12 @@ class Question:
             those = ", ".join(sorted(known)) or "none"
             raise InputError(f"no cluster {self.cluster!r} with groups is known; known are: {those}; correct --cluster")
 
+    def every(self) -> list[GroupName]:
+        """As `names`. InputError also where all groups of a cluster are asked about and it has none."""
+        if self.cluster is not None and not self.groups:
+            self.check_cluster({cluster for cluster, _ in self.source.names()})
+        return self.names()
+
     def sees(self, key: GroupName) -> bool:
         """Whether a group is among those that are asked about."""
         return self.cluster in (None, key[0]) and (not self.groups or key[1] in self.groups)

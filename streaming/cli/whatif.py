@@ -41,10 +41,13 @@ def change_of(arguments: argparse.Namespace) -> GroupChange:
     """The change that is asked about. InputError where an option does not say what it should."""
     if not 0 <= arguments.join <= MOST_JOINING:
         raise InputError(f"--join {arguments.join}: write 1 to {MOST_JOINING}")
+    scaled = [_scaled(text) for text in arguments.scale]
+    if len(dict(scaled)) < len(scaled):
+        raise InputError("--scale names a connector twice; name each once")
     return GroupChange(
         leave=tuple(arguments.leave),
         join=arguments.join,
-        scale=dict(_scaled(text) for text in arguments.scale),
+        scale=dict(scaled),
         bounce=tuple(arguments.bounce),
         away_ms=duration_ms(arguments.away, "--away"),
         max_delay_ms=None if arguments.max_delay is None else setting_ms(arguments.max_delay, "--max-delay"),

@@ -24,8 +24,9 @@ def why(arguments: argparse.Namespace) -> int:
     question = question_of(arguments)
     since_ms = max(question.since_ms or 0, 0)
     if arguments.at_once:
+        question.every()
         return _at_once(question.source.at_once(since_ms), arguments)
-    told = [question.source.why(key, since_ms) for key in question.names()]
+    told = [question.source.why(key, since_ms) for key in question.every()]
     some = [one for one in told if one["rebalances"] or arguments.group]
     for one in some:
         if arguments.output == "table":

@@ -101,10 +101,14 @@ def _start(change: GroupChange, generations: Sequence[Published], now_ms: int) -
     counts = configured(generation)
     if sum(counts.values()) > MOST_JOBS or len(generation["members"]) > MOST_WORKERS:
         raise CannotPredict(f"the group has more than {MOST_JOBS:,} tasks or {MOST_WORKERS} workers")
-    for name in change.scale:
+    for name, tasks in change.scale.items():
         if name not in counts:
             raise WrongChange(
                 f"no connector {name} is held in the group; it has {listed(sorted(counts), 20) or 'none'}"
+            )
+        if tasks == counts[name]:
+            raise WrongChange(
+                f"connector {name} has {tasks} tasks already, so no rebalance comes of that; leave it out"
             )
     who = concerned(change, generation)
     if not generation["members"] and not change.join:

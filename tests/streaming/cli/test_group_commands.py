@@ -229,6 +229,17 @@ def test_a_cluster_that_cannot_be_read_is_not_caught_up_where_another_one_is() -
     assert (told.of("x"), told.of("y")) == ("", "no broker answers")
 
 
+@pytest.mark.parametrize(
+    "words", [["why", "--all-groups"], ["why", "--at-once"], ["explain", "--all-groups"], ["cost"]]
+)
+def test_an_answer_about_a_cluster_that_nobody_knows_is_an_error(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """It was told that nothing rebalanced there."""
+    assert main([*words, *ZOMBIE, "--cluster", "nope"]) == BAD_INPUT
+    assert "no cluster 'nope' with groups is known; known are: zombie" in capsys.readouterr().err
+
+
 def test_a_cluster_that_nobody_knows_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", *ZOMBIE, "--cluster", "nope"]) == BAD_INPUT
     told = capsys.readouterr()

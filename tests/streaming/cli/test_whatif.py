@@ -128,6 +128,8 @@ def test_what_cannot_be_predicted_says_why(
         (["--leave", "127.0.0.1:19304", "--bounce", "127.0.0.1:19304"], "a member is named twice"),
         (["--scale", "idle-a"], "write --scale orders=12"),
         (["--scale", "other=3"], "no connector other is held in the group; it has idle-a, idle-b"),
+        (["--scale", "idle-a=8"], "connector idle-a has 8 tasks already"),
+        (["--scale", "idle-a=3", "--scale", "idle-a=5"], "--scale names a connector twice; name each once"),
         (["--join", "-1"], "--join -1: write 1 to 100"),
         (["--join", "1", "--away", "soon"], "--away 'soon' is no time"),
     ],
