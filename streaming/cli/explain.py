@@ -47,7 +47,8 @@ def chosen(question: Question, key: GroupName, number: int | None) -> Iterator[t
     """The rebalances that are asked about, the oldest first, each with what is to be said of the choice."""
     known, incidents = _read(question, key, number)
     if number is not None:
-        place = next((at for at, one in enumerate(known) if one["generation"] == number), None)
+        places = [at for at, one in enumerate(known) if one["generation"] == number]
+        place = next((at for at in places if not known[at].get("repeats")), places[0] if places else None)
         if place is None:
             raise InputError(f"generation {number} of {key[1]} is not among the last {len(known)} that are known")
         yield rebalance_of(known, place, incidents), ""
@@ -60,7 +61,8 @@ def chosen(question: Question, key: GroupName, number: int | None) -> Iterator[t
         note = (
             "" if last is not None else "No known rebalance of this group moved or stopped anything; this is the last."
         )
-        yield rebalance_of(known, last or 0, incidents), note
+        newest = next((at for at, one in enumerate(known) if not one.get("repeats")), 0)
+        yield rebalance_of(known, newest if last is None else last, incidents), note
 
 
 def _read(question: Question, key: GroupName, number: int | None) -> tuple[list[Object], list[Object]]:
@@ -72,7 +74,7 @@ def _read(question: Question, key: GroupName, number: int | None) -> tuple[list[
     while several := list(islice(left, LOOKED_AT)):
         known += several
         incidents = source.incidents(key, known[-1]["at_ms"])
-        if number is not None and any(one["generation"] == number for one in several):
+        if number is not None and any(one["generation"] == number and not one.get("repeats") for one in several):
             break
         if number is None and question.since_ms is None and any(disruptive(one, incidents) for one in several):
             break

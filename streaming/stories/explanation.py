@@ -40,8 +40,9 @@ class Rebalance:
 
 
 def disruptive(generation: Published, incidents: Iterable[Published] = ()) -> bool:
-    """Whether somebody lost something, something stood still, or a rule says that harm came with it."""
-    return bool(
+    """Whether somebody lost something, something stood still, or a rule says that harm came with it. A record that
+    repeats a generation is no rebalance."""
+    return not generation.get("repeats") and bool(
         any(change["lost"] for change in generation["diff"].values())
         or generation.get("unassigned")
         or generation.get("wait")
@@ -64,7 +65,11 @@ def opened_with(generation: Published, incidents: Iterable[Published]) -> list[P
 def rebalance_of(newest_first: Sequence[Published], place: int, incidents: Sequence[Published]) -> Rebalance:
     """The generation at this place, with what followed it."""
     generation = newest_first[place]
-    after = [one for one in reversed(newest_first[:place]) if one["incarnation"] == generation["incarnation"]]
+    after = [
+        one
+        for one in reversed(newest_first[:place])
+        if one["incarnation"] == generation["incarnation"] and not one.get("repeats")
+    ]
     until_ms = after[0]["at_ms"] if after else None
     own = [
         one
@@ -93,8 +98,9 @@ def _happened(generation: Published, told: Story) -> Iterator[str]:
         generation["protocol_type"] or "a kind that is not known",
     )  # fmt: skip
     number = "target of assignment epoch" if generation.get("epoch") is not None else "generation"
+    came = "wrote again, without a rebalance," if generation.get("repeats") else "came to"
     yield (
-        f"{utc(told.at_ms)}: group {told.group} ({kind}, {generation['protocol'] or 'no protocol'}) came to {number}"
+        f"{utc(told.at_ms)}: group {told.group} ({kind}, {generation['protocol'] or 'no protocol'}) {came} {number}"
         f" {told.generation} with {counted(told.members, 'member')}."
     )
     if told.sampled:

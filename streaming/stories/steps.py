@@ -25,6 +25,8 @@ _EAGER = ("range", "roundrobin", "sticky")
 
 def steps(generation: Published) -> list[str]:
     """Sentences, in the order in which things happen."""
+    if generation.get("repeats"):
+        return ["Nothing: no assignment was computed, and the one before stands."]
     return list(_of_kind(generation)(generation))
 
 
@@ -55,7 +57,9 @@ def _incremental(generation: Published) -> Iterator[str]:
     several = _reported_by_several(generation)
     for reporters in dict.fromkeys(several.values()):
         names = sorted(name for name, own in several.items() if own == reporters)
-        yield f"{listed(reporters, MOST_MEMBERS)} all reported {_few(names)}: it was revoked from each of them."
+        revoked = all(_revoked_from_each(name, generation) for name in names)
+        then = "it was revoked from each of them" if revoked else "it was not revoked from each of them"
+        yield f"{listed(reporters, MOST_MEMBERS)} all reported {_few(names)}: {then}."
     moves: dict[str, list[Published]] = defaultdict(list)
     for move in generation["moves"]:
         if move["kind"] != "revoked" or move["subject"]["id"] not in several:
@@ -104,6 +108,15 @@ def _reported_by_several(generation: Published) -> dict[str, tuple[str, ...]]:
     return {name: tuple(reporters) for name, reporters in found.items() if len(reporters) > 1}
 
 
+def _revoked_from_each(name: str, generation: Published) -> bool:
+    """Leaders before Kafka 2.5.1 leave it with all of them."""
+    return all(
+        name in share_names(member["revoked"])
+        for member in generation["members"]
+        if name in share_names(member["owned"])
+    )
+
+
 def _pairs(moves: list[Published], side: str, link: str) -> str:
     """`a-0, a-1 from w1; a-2 from w2`."""
     by_worker: dict[str, list[str]] = defaultdict(list)
@@ -123,7 +136,7 @@ def _consumers(generation: Published) -> Iterator[str]:
     if protocol in _EAGER:
         yield "Every member gave up all its partitions before it joined (eager protocol): nobody read meanwhile."
     elif protocol == "cooperative-sticky":
-        yield "Every member kept its partitions while it joined (cooperative protocol)."
+        yield _kept(generation)
     how = _HOW.get(protocol or "")
     yield f"{_leads(generation)} computed the assignment with {protocol or 'a protocol that is not known'}."
     if how is not None:
@@ -132,6 +145,21 @@ def _consumers(generation: Published) -> Iterator[str]:
     if free:
         told = [f"{name} (with {holder} until now)" for name, holder in free]
         yield f"It gave to nobody yet what its owner has to give up first: {listed(told, MOST_NAMES)}."
+
+
+def _kept(generation: Published) -> str:
+    """A member that lists an eager assignor, too, gives up everything before it joins, whatever the group agrees on."""
+    kept = sum(bool(share_names(member["owned"])) for member in generation["members"])
+    if kept == len(generation["members"]):
+        return "Every member kept its partitions while it joined (cooperative protocol)."
+    if not kept:
+        return (
+            "No member had partitions while it joined: they were new, or gave all up since they know eager assignors."
+        )
+    return (
+        f"{kept} of {counted(len(generation['members']), 'member')} kept their partitions while they joined"
+        " (cooperative protocol); the others had none, or gave them up since they know eager assignors."
+    )
 
 
 def _withheld(generation: Published) -> list[tuple[str, str]]:

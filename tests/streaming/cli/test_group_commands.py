@@ -240,6 +240,13 @@ def test_an_answer_about_a_cluster_that_nobody_knows_is_an_error(
     assert "no cluster 'nope' with groups is known; known are: zombie" in capsys.readouterr().err
 
 
+def test_a_generation_is_explained_by_its_rebalance(capsys: pytest.CaptureFixture[str]) -> None:
+    """Generation 6 was written three times more, each time a static member took its place back."""
+    words = ["--capture", str(CAPTURES.parent / "captures-groups" / "java-classic"), "--group", "j-cooperative-sticky"]
+    assert main(["explain", *words, "--generation", "6"]) == DONE
+    assert "came to generation 6 with 4 members" in capsys.readouterr().out
+
+
 def test_a_cluster_that_nobody_knows_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["status", *ZOMBIE, "--cluster", "nope"]) == BAD_INPUT
     told = capsys.readouterr()

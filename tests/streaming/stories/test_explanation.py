@@ -6,6 +6,7 @@ import pytest
 
 from rebalance_monitor.streaming.cli.group_sources import capture_of
 from rebalance_monitor.streaming.stories.explanation import disruptive, explanation, rebalance_of
+from rebalance_monitor.streaming.stories.steps import steps
 from tests.streaming.stories.drills import VECTORS
 
 OF_EVERY_KIND = ("java-classic", "kip848-a", "share-groups", "streams-kip1071-4.3.1", "streams-probing")
@@ -85,3 +86,35 @@ def test_the_first_assignment_of_new_connectors_disrupts_nobody() -> None:
     found = capture_of(str(VECTORS / "captures/steady"))
     (key,) = found.names()
     assert [one["generation"] for one in found.generations(key) if disruptive(one)] == []
+
+
+def test_a_record_that_repeats_a_generation_is_no_rebalance() -> None:
+    """A static member took its place back: the coordinator wrote generation 6 three times more."""
+    found = capture_of(str(VECTORS / "captures-groups/java-classic"))
+    known = list(found.generations(("java-classic", "j-cooperative-sticky")))
+    sixth = [at for at, one in enumerate(known) if one["generation"] == 6]
+    again, first = sixth[0], sixth[-1]
+    assert len(sixth) == 4
+    told_again = {one.title: one.sentences for one in explanation(rebalance_of(known, again, []), found.at_ms)}
+    assert "wrote again, without a rebalance, generation 6" in told_again["What happened"][0]
+    assert told_again["What the assignor did"] == ("Nothing: no assignment was computed, and the one before stands.",)
+    assert not disruptive(known[again])
+    comes_next = {one.title: one.sentences for one in explanation(rebalance_of(known, first, []), found.at_ms)}
+    assert "came generation 7" in comes_next["What comes next"][0]
+
+
+def test_members_that_know_an_eager_assignor_gave_up_all_for_the_cooperative_one() -> None:
+    """In the midst of an upgrade from range: the group agrees on cooperative-sticky, the members act as before."""
+    capture, group = "captures-groups/java-classic", "j-upgrade"
+    assert "No member had partitions while it joined" in told(capture, group, 6)["What the assignor did"][0]
+    assert "1 of 3 members kept their partitions" in told(capture, group, 9)["What the assignor did"][0]
+    assert "Every member kept its partitions" in told(capture, group, 14)["What the assignor did"][0]
+
+
+def test_what_the_oldest_leaders_left_in_several_hands_was_not_revoked() -> None:
+    """Before Kafka 2.5.1 a task that two workers report stays with both (KAFKA-9841)."""
+    found = capture_of(str(VECTORS / "captures/zombie"))
+    document = next(one for one in found.generations(("zombie", "zombies")) if one["generation"] == 11)
+    kept = {**document, "members": [{**one, "revoked": None} for one in document["members"]]}
+    assert any("it was revoked from each of them" in one for one in steps(document))
+    assert any("it was not revoked from each of them" in one for one in steps(kept))
