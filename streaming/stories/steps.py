@@ -152,13 +152,12 @@ def _kept(generation: Published) -> str:
     kept = sum(bool(share_names(member["owned"])) for member in generation["members"])
     if kept == len(generation["members"]):
         return "Every member kept its partitions while it joined (cooperative protocol)."
+    gave_up = "new, or had given all up as members do that know eager assignors, too"
     if not kept:
-        return (
-            "No member had partitions while it joined: they were new, or gave all up since they know eager assignors."
-        )
+        return f"No member said as it joined that it had partitions: they were {gave_up}."
     return (
         f"{kept} of {counted(len(generation['members']), 'member')} kept their partitions while they joined"
-        " (cooperative protocol); the others had none, or gave them up since they know eager assignors."
+        f" (cooperative protocol); the others said that they had none: they were {gave_up}."
     )
 
 

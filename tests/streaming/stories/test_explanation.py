@@ -106,7 +106,7 @@ def test_a_record_that_repeats_a_generation_is_no_rebalance() -> None:
 def test_members_that_know_an_eager_assignor_gave_up_all_for_the_cooperative_one() -> None:
     """In the midst of an upgrade from range: the group agrees on cooperative-sticky, the members act as before."""
     capture, group = "captures-groups/java-classic", "j-upgrade"
-    assert "No member had partitions while it joined" in told(capture, group, 6)["What the assignor did"][0]
+    assert "No member said as it joined that it had partitions" in told(capture, group, 6)["What the assignor did"][0]
     assert "1 of 3 members kept their partitions" in told(capture, group, 9)["What the assignor did"][0]
     assert "Every member kept its partitions" in told(capture, group, 14)["What the assignor did"][0]
 
