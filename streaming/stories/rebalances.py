@@ -103,6 +103,12 @@ class SeenRebalance:
         """Whether nothing but members that came or went asked for the rebalance."""
         return self.kinds <= MOVES | FOLLOW_UPS
 
+    def left(self, member: NamedMember) -> bool | None:
+        """Whether one who went left by a request (True), or was removed when it had been silent for its session
+        time-out; None where no record tells."""
+        kinds = {one.kind for one in self.causes if one.kind in DEPARTURES and member.name in one.names}
+        return None if len(kinds) != 1 or "member_gone" in kinds else "member_left" in kinds
+
     def proven(self, name: str) -> list[NamedCause]:
         """What is certain of one who came or went."""
         return [one for one in self.causes if one.certainty is Certainty.CERTAIN and name in one.names]

@@ -32,11 +32,12 @@ def rolling_restarts(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
             f"{counted(replaced, 'member')} in {counted(len(run), 'rebalance')} within {took} from {utc(first.at_ms)}"
         )
     avoided, all_of_them = sum(_avoidable(run, known) for run in runs), sum(map(len, runs))
+    unknown = any(known[place].left(member) is None for run in runs for place in run for member in known[place].went)
     times = "a rolling restart" if len(runs) == 1 else f"{len(runs)} rolling restarts"
     text = (
         f"{times}, as of a deployment: every dynamic member was replaced, once: {'; '.join(told)}; static membership"
         f" (`group.instance.id`) would have avoided {avoided} of {all_of_them}, those of members that were back within"
-        " their session time-out"
+        f" their session time-out{', if these left by a request, which no record tells' if unknown and avoided else ''}"
     )
     return {place: Explained(code="rolling_restart", names=(), text=text) for run in runs for place in run}
 
@@ -76,6 +77,9 @@ def _replacing_all(run: Sequence[int], known: Sequence[SeenRebalance]) -> Iterat
     start = 0
     while start < len(run):
         first = known[run[start]]
+        if not first.movers:  # it hands out what one outside this part made members give up
+            start += 1
+            continue
         before = {one.member_id for one in first.members.values()} - {one.member_id for one in first.came}
         before |= {one.member_id for one in first.went}
         came, went = dict[str, str](), dict[str, str]()
@@ -103,14 +107,21 @@ def _replacing_all(run: Sequence[int], known: Sequence[SeenRebalance]) -> Iterat
 
 
 def _avoidable(run: Sequence[int], known: Sequence[SeenRebalance]) -> int:
-    """Rebalances of a rolling restart that only members asked for who were back within their session time-out. Who went
-    first is taken for who came first: nothing but the order tells them apart."""
-    gone = [(place, member.session_ms or 0) for place in run for member in known[place].went]
-    back = [place for place in run for _ in known[place].came]
+    """Rebalances of a rolling restart that only members asked for who were back within their session time-out: not
+    those that were removed for having been silent as long. Of several with one client id who went first is taken for
+    who came first: nothing but the order tells them apart."""
     needed = set[int]()
-    for (went, session_ms), came in zip(gone, back, strict=True):
-        if not 0 <= known[came].at_ms - known[went].at_ms < session_ms:
-            needed |= {went, came}
+    for client in {member.client for place in run for member in known[place].went}:
+        gone = [
+            (place, 0 if known[place].left(one) is False else one.session_ms or 0)
+            for place in run
+            for one in known[place].went
+            if one.client == client
+        ]
+        back = [place for place in run for one in known[place].came if one.client == client]
+        for (went, session_ms), came in zip(gone, back, strict=True):
+            if not 0 <= known[came].at_ms - known[went].at_ms < session_ms:
+                needed |= {went, came}
     avoided = 0
     for place in run:
         mover = place

@@ -88,6 +88,7 @@ def test_a_slow_restart_is_not_avoided_by_static_membership() -> None:
         pods.come(one, after_ms=8 * SECOND_MS if number < 15 else 12 * SECOND_MS)
     (reason,) = [one for one in ranked(lambda: judged(pods.story))["reasons"] if one["code"] == "rolling_restart"]
     assert (reason["count"], "would have avoided 30 of 40" in reason["text"]) == (40, True)
+    assert "if these left by a request, which no record tells" in reason["text"]
 
 
 def test_an_instance_id_that_is_used_twice_shows_in_records_without_a_rebalance() -> None:
@@ -176,6 +177,8 @@ def test_the_rolling_restart_of_the_lab_restarted_each_process_once() -> None:
     claims = [(name, found, one) for name in LAB for found, one in lines(name) if one["code"] == "rolling_restart"]
     ((name, found, claim),) = claims
     assert name == "streams-classic-4.3.1"
+    # Each was away for longer than its session time-out of 6 s, as the events tell.
+    assert "would have avoided 0 of 13" in claim["text"]
     source = lab(name)
     (key,) = source.names()
     places = [one for one in seen(source.generations(key)) if not one.again]
