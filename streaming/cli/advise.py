@@ -130,7 +130,8 @@ def _static(found: StaticAnswer, session_ms: int | None) -> Setting:
         title=f"static members{times}",
         figures={"rebalances": "rebalances", "moved": "partitions that members gained"},
         presumed="Presumed: a process is away as long as between the two records, and comes back with its client id."
-        " From and to are of who of several with one client id came back. Members that went and were not back in time:"
+        " From and to are of who of several with one client id came back, and of whether those of whom no record tells"
+        " left by a request or were removed after their session time-out. Members that went and were not back in time:"
         f" {gone}; without a request to leave they are noticed only when their session time-out is over{noticed}, and"
         f" nobody reads their partitions until then.{'' if usual else _NOT_USUAL}",
         diff=(

@@ -5,12 +5,15 @@
 
 A dynamic member that comes back has a new member id, so a record shows one that went and one that came. Which of
 several with the same client id came back is in no record. Two courses are computed: who went first comes back first,
-however long ago that was; and who comes is one of those whose session time-out is not over, if there is one.
+however long ago that was; and who comes is one of those whose session time-out is not over, if there is one. One that
+was removed had been silent for its session time-out by then, and was away for so much longer. Each course is computed
+twice: those of whom no record tells it left by a request, or were removed.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from rebalance_monitor.streaming.stories.known import Published
 from rebalance_monitor.streaming.stories.rebalances import NamedMember, SeenRebalance, record_order, seen
@@ -48,8 +51,8 @@ def under_static_members(generations: Sequence[Published], session_ms: int | Non
     if not counted:
         raise CannotPredict("no generation directly after another one is known in that time")
     courses, for_good, longest_ms = [], [], 0
-    for oldest_first in (True, False):
-        back, left = _back_in_time(known, session_ms, oldest_first=oldest_first)
+    for silent, oldest_first in product((False, True), (True, False)):
+        back, left = _back_in_time(known, session_ms, silent=silent, oldest_first=oldest_first)
         avoided = {place for place in counted if _avoided(place, known, back)}
         figures = HistoryFigures(
             rebalances=len(counted) - len(avoided),
@@ -69,20 +72,32 @@ def _session_ms(member: NamedMember, instead: int | None) -> int:
     return (member.session_ms or 0) if instead is None else instead
 
 
+def _silent_ms(one: SeenRebalance, member: NamedMember, *, unknown: bool) -> int:
+    """How long it had been silent when it went. `unknown`: whether those had of whom no record tells."""
+    left = one.left(member)
+    return (member.session_ms or 0) if left is False or (left is None and unknown) else 0
+
+
 def _back_in_time(
-    known: Sequence[SeenRebalance], session_ms: int | None, *, oldest_first: bool
+    known: Sequence[SeenRebalance], session_ms: int | None, *, silent: bool, oldest_first: bool
 ) -> tuple[set[tuple[int, str]], list[WentAway]]:
     """Who went or came, by place and member id, and was away no longer than the session time-out; and who went and was
-    not back by then. A history that ends before that says nothing of who went last."""
+    not back by then. A history that ends before that says nothing of who went last. `silent`: those of whom no record
+    tells were removed."""
     waiting: dict[str, list[WentAway]] = {}
     back = set[tuple[int, str]]()
     late: list[WentAway] = []
+
+    def away_ms(each: WentAway, until_ms: int) -> int:
+        place, member = each
+        return until_ms - known[place].at_ms + _silent_ms(known[place], member, unknown=silent)
+
     for place, one in enumerate(known):
         for member in (each for each in one.went if not each.static):
             waiting.setdefault(member.client, []).append((place, member))
         for member in (each for each in one.came if not each.static):
             gone = waiting.get(member.client, [])
-            fits = [each for each in gone if one.at_ms - known[each[0]].at_ms < _session_ms(each[1], session_ms)]
+            fits = [each for each in gone if away_ms(each, one.at_ms) < _session_ms(each[1], session_ms)]
             chosen = next(iter(gone if oldest_first else fits or gone), None)
             if chosen is None:
                 continue
@@ -93,7 +108,7 @@ def _back_in_time(
                 late.append(chosen)
     end_ms = known[-1].at_ms
     rest = [each for gone in waiting.values() for each in gone]
-    late += [each for each in rest if end_ms - known[each[0]].at_ms >= _session_ms(each[1], session_ms)]
+    late += [each for each in rest if away_ms(each, end_ms) >= _session_ms(each[1], session_ms)]
     return back, late
 
 
