@@ -29,7 +29,11 @@ def predict(change: GroupChange, generation: Published) -> Prediction:
 
 
 def _known(change: GroupChange, who: Concerned, generation: Published) -> Iterator[str]:
-    gone = {*who.leaving, *who.bouncing}
+    stays = [one for one in generation["members"] if one["instance_id"] and _back_in_time(one, change, who)]
+    if stays:
+        told = listed([who.names[one["member_id"]] for one in stays], MOST_NAMES)
+        yield f"{told}: static, and back within the session time-out, so its tasks stay with it and no rebalance comes."
+    gone = {*who.leaving, *who.bouncing} - {one["member_id"] for one in stays}
     processes = generation["streams"]["processes"]
     stateful = {one["name"] for one in generation["streams"]["subtopologies"] if one["stateful"] is not False}
     threads = [thread for one in processes for thread in one["threads"]]
@@ -45,7 +49,8 @@ def _known(change: GroupChange, who: Concerned, generation: Published) -> Iterat
     bare = [task for task, holders in copies.items() if not holders]
     if bare:
         yield f"Nobody else has a copy of {_tasks(bare)}: who gets them restores them from the changelogs first."
-    left = sum(thread["member_id"] not in gone for thread in threads) + change.join + len(who.bouncing)
+    left = sum(thread["member_id"] not in gone for thread in threads) + change.join
+    left += len(gone.intersection(who.bouncing))
     tasks = sum(one["tasks"] for one in generation["streams"]["subtopologies"])
     if not left:
         yield "No thread is left: everything stands still until one joins."
@@ -53,8 +58,15 @@ def _known(change: GroupChange, who: Concerned, generation: Published) -> Iterat
     least, extra = divmod(tasks, left)
     each = str(least) if not extra else f"{least} or {least + 1}"
     yield f"{counted(tasks, 'active task')} on {counted(left, 'thread')} are {each} each where they are even."
-    if change.join or who.bouncing:
+    if change.join:
         yield "A new process begins without state: where another one has it, it warms up a copy of its own first."
+    if who.bouncing:
+        yield "A process that is back begins with the state that is left in its state.dir, and restores the rest."
+
+
+def _back_in_time(member: Published, change: GroupChange, who: Concerned) -> bool:
+    session_ms = member.get("session_timeout_ms")
+    return member["member_id"] in who.bouncing and session_ms is not None and change.away_ms < session_ms
 
 
 def _copies(task: str, gone: set[str], who: Concerned, generation: Published) -> list[str]:

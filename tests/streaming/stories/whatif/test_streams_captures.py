@@ -59,3 +59,17 @@ def test_what_is_certain_holds() -> None:
                 kept = active(before).keys() - lost
                 assert not {task for task in given & kept if task.rpartition("_")[0] in stateful(after)}
     assert places == {"leave": 14, "join": 24}
+
+
+def test_a_process_that_is_back_may_have_its_state_still() -> None:
+    source = capture_of(str(CHURN))
+    latest = next(one for one in source.generations(("streams-churn", "s13-4-sticky")) if one["members"])
+    member = latest["members"][0]
+    told = predict(GroupChange(bounce=(member["member_id"],)), latest).known
+    assert any("state.dir" in sentence for sentence in told)
+    assert not any("A new process begins without state" in sentence for sentence in told)
+    static = {**latest, "members": [{**member, "instance_id": "i1"}, *latest["members"][1:]]}
+    soon = predict(GroupChange(bounce=("i1",), away_ms=1_000), static).known[0]
+    assert soon == "i1: static, and back within the session time-out, so its tasks stay with it and no rebalance comes."
+    late = predict(GroupChange(bounce=("i1",), away_ms=member["session_timeout_ms"]), static).known
+    assert not any("static" in sentence for sentence in late)
