@@ -73,7 +73,7 @@ def _print(change: GroupChange, known: GroupFacts, prediction: Prediction, outpu
     title = f"{known.group['group']} ({known.group['cluster']}) at {utc(known.now_ms)}{at}: {change.text()}"
     console.print(Text(title, style="bold"), soft_wrap=True)
     for chapter in chapters(prediction):
-        console.print(Text(f"\n{chapter.title}", style="cyan"))
+        console.print(Text(f"\n{chapter.title}", style="cyan"), soft_wrap=True)
         for sentence in chapter.sentences:
             if console.is_terminal:
                 console.print(Padding(Text(f"- {sentence}"), (0, 0, 0, 2)))

@@ -9,6 +9,7 @@ from .outcome import Prediction
 CLASSIC = "classic"
 NOBODY = ("Empty", "Dead")
 REBALANCING = ("PreparingRebalance", "CompletingRebalance")
+_NO_STATE = "Kafka's state of the group is not known: the members of its last generation are presumed to be there."
 _UNDER_WAY = "A rebalance is under way: what members have when it is over may be something else."
 
 
@@ -26,6 +27,8 @@ def predicted(change: GroupChange, known: GroupFacts) -> Prediction:
     if "sampled" in latest:
         raise CannotPredict("the group is polled: what its members report to their leader is not known")
     prediction = _of_leaders(change, known, latest)
+    if not known.group["status"]:
+        return replace(prediction, presumed=(*prediction.presumed, _NO_STATE))
     if known.group["status"] in REBALANCING:
         return replace(prediction, unknown=(*prediction.unknown, _UNDER_WAY))
     return prediction

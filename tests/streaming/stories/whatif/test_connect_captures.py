@@ -19,6 +19,7 @@ from rebalance_monitor.streaming.stories.whatif.change import GroupChange, Ids
 from rebalance_monitor.streaming.stories.whatif.connect import predict
 from rebalance_monitor.streaming.stories.whatif.connect_past import configured, shown_max_delay_ms
 from rebalance_monitor.streaming.stories.whatif.outcome import Course, ToCome
+from rebalance_monitor.streaming.stories.whatif.prediction import predicted
 
 CAPTURES = Path(__file__).parents[3] / "vectors" / "captures"
 SLACK_MS = 1_500
@@ -193,3 +194,12 @@ def test_the_ids_that_are_tried_tell_how_many_everybody_has(capture: str) -> Non
                     sizes = [len(course.holds[name]) for course in told.courses]
                     assert min(sizes) <= len(held(member)) <= max(sizes)
     assert looked_at >= 3
+
+
+def test_of_a_group_whose_state_is_not_known_members_are_presumed() -> None:
+    """As of a running monitor that is asked about the past: all of them may have been gone by then."""
+    known = capture_of(str(CAPTURES / "zombie"), 1_795_177_720_000).known(("zombie", "zombies"))
+    change = GroupChange(join=1)
+    assert not any("is not known" in one for one in predicted(change, known).presumed)
+    asked = replace(known, group={**known.group, "status": ""})
+    assert any("state of the group is not known" in one for one in predicted(change, asked).presumed)
