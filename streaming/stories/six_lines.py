@@ -20,7 +20,8 @@ MOST_CAUSES = 3
 STORM_MS = 15 * 60_000
 """Causes of so long before a storm's beginning are counted with it."""
 STUCK = "stuck_rebalance"
-JOINED = ("worker_joined", "member_joined")
+NOT_BROUGHT = ("worker_joined", "member_joined", "revocation_follow_up", "delay_expired", "backoff_follow_up")
+"""Causes that name members which made no trouble by them: they joined, or a rebalance before called them again."""
 HARMED = ("connector", "task", "partition", "topic")
 _RULES = {rule.code: rule for rule in RULES}
 _NOT_KNOWN = "not known"
@@ -133,7 +134,8 @@ def _judged(incident: Published, more: int) -> str:
 
 
 def _harmed(known: GroupFacts, found: Published) -> str:
-    """Connectors, tasks and partitions of the incident; else what its members wait for; else all that they hold."""
+    """Connectors, tasks and partitions of the incident; else what its members wait for; else all that they hold, but
+    not where the incident is information only."""
     named = [one for one in found["subjects"] if one["type"] in HARMED]
     if named:
         kinds = Counter(one["type"] for one in named)
@@ -144,6 +146,8 @@ def _harmed(known: GroupFacts, found: Published) -> str:
     if waits:
         told = [f"{name}, which {receiver} is to get from {holder}" for name, holder, receiver in waits]
         return f"{listed(told, MOST_CAUSES)}{_lag(known)}"
+    if found["severity"] == "info":
+        return f"nobody that the records show{_lag(known)}"
     return f"{_everybody(known)}{_lag(known)}"
 
 
@@ -187,7 +191,7 @@ def _last_of(known: GroupFacts, found: Published, named: Sequence[Published]) ->
     ids = {one["id"] for one in named}
     for one in known.generations:
         if one["at_ms"] <= found["opened_at_ms"]:
-            causes = [cause for cause in one["cause"] if cause["kind"] not in JOINED]
+            causes = [cause for cause in one["cause"] if cause["kind"] not in NOT_BROUGHT]
             own = [cause for cause in causes if ids & {subject["id"] for subject in cause["subjects"]}]
             if own:
                 told = "; ".join(_causes(own, names_of(one)))

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from rebalance_monitor.streaming.cli.group_sources import capture_of
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.six_lines import six_lines
-from tests.streaming.stories.drills import ANSWERS, DRILLS, doubled_tasks_after_a_partition, told
+from tests.streaming.stories.drills import ANSWERS, DRILLS, VECTORS, doubled_tasks_after_a_partition, told
 
 
 @pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.__name__)
@@ -62,3 +63,22 @@ def test_a_group_without_members_and_with_tasks_waits_for_a_worker() -> None:
     assert answer.what == "waiting: nobody is in the group, and 3 connectors and tasks have no worker"
     assert answer.do == "start a worker of the group"
     assert answer.ends_ms is None
+
+
+def test_information_alone_harms_nobody() -> None:
+    """Clients that write several versions break nothing, and all members were told as harmed by it."""
+    known = capture_of(str(VECTORS / "captures-groups/java-releases"), 1_795_450_870_834).known(
+        ("java-releases", "coop-mixdiff")
+    )
+    answer = six_lines(known)
+    assert "mixed_clients" in answer.what
+    assert answer.harmed == "nobody that the records show"
+
+
+def test_a_rebalance_that_hands_out_what_was_given_up_is_no_cause_of_a_failed_task() -> None:
+    known = capture_of(str(VECTORS / "captures/sessioned-4.3.1"), 1_795_176_560_594).known(
+        ("sessioned-4.3.1", "connect-main")
+    )
+    answer = six_lines(known)
+    assert "task fails-0 has FAILED" in answer.what
+    assert "handed out" not in answer.caused
