@@ -79,7 +79,8 @@ def _lost(moves: list[Published], generation: Published) -> str:
     what = f"Of a worker that is gone: {_pairs(moves, 'from', 'of')}"
     if wait is None or wait["until_ms"] is None:
         return f"{what}. Nobody has it in this generation."
-    delay = f" ({duration(generation['delay_ms'])}, scheduled.rebalance.max.delay.ms)" if generation["delay_ms"] else ""
+    begins = generation["delay_ms"] and wait["since_ms"] == generation["at_ms"]
+    delay = f" ({duration(generation['delay_ms'])}, scheduled.rebalance.max.delay.ms)" if begins else ""
     return f"{what}. It is held back until {utc(wait['until_ms'])}, in case the worker comes back{delay}."
 
 

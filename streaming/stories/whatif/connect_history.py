@@ -32,6 +32,7 @@ from .history import HistoryAnswer, HistoryFigures
 
 INCREMENTAL = ("compatible", "sessioned")
 NOT_CALM = "it came while workers waited or gave up something, after what could not be played"
+EARLIER_LIFE = "it came before the group was deleted or began anew"
 NO_FIT = "the workers, connectors and tasks that the records show do not give its recorded answer"
 
 
@@ -104,7 +105,8 @@ def under_setting(generations: Sequence[Published], setting: ConnectSetting) -> 
         raise CannotPredict(f"no rebalance can be computed ({told or 'there was none'})")
     courses = tuple(dict.fromkeys(one.other for one in best))
     first = tuple(dict.fromkeys(one.first for one in best if one.first is not None))
-    return HistoryAnswer(recorded=best[0].own, courses=courses, left_out=best[0].left_out, first=first)
+    left_out = +(best[0].left_out + Counter({EARLIER_LIFE: len(generations) - len(life)}))
+    return HistoryAnswer(recorded=best[0].own, courses=courses, left_out=left_out, first=first)
 
 
 def _others(own: Era, setting: ConnectSetting, protocol: str) -> Sequence[Era]:

@@ -75,6 +75,15 @@ def test_a_hole_in_the_records_ends_a_stretch() -> None:
     assert sum(answer.left_out.values()) > 0
 
 
+def test_an_earlier_life_of_the_group_is_left_out_and_counted() -> None:
+    key = ("sessioned-4.3.1", "connect-main")
+    generations = list(capture_of(str(VECTORS / "captures" / key[0])).generations(key))
+    again = [{**one, "incarnation": one["incarnation"] + 1} for one in generations]
+    answer = under_setting([*again, *generations], ConnectSetting(delay_ms=8_000))
+    assert answer.left_out == {"it came before the group was deleted or began anew": 33}
+    assert answer.courses == (answer.recorded,)
+
+
 def test_another_delay_is_waited_for_by_all_that_a_lost_worker_had() -> None:
     """In this capture six connectors and tasks waited, later four; the first worker was back after three seconds."""
     generations = list(

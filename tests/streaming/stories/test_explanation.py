@@ -118,3 +118,12 @@ def test_what_the_oldest_leaders_left_in_several_hands_was_not_revoked() -> None
     kept = {**document, "members": [{**one, "revoked": None} for one in document["members"]]}
     assert any("it was revoked from each of them" in one for one in steps(document))
     assert any("it was not revoked from each of them" in one for one in steps(kept))
+
+
+def test_what_is_left_of_a_delay_is_not_the_setting() -> None:
+    """A second worker is lost while the delay runs: its tasks wait for what is left of it."""
+    found = capture_of(str(VECTORS / "captures/zombie"))
+    document = next(one for one in found.generations(("zombie", "zombies")) if one["generation"] == 9)
+    later = {**document, "wait": {**document["wait"], "since_ms": document["at_ms"] - 5_000}, "delay_ms": 4_000}
+    (sentence,) = (one for one in steps(later) if one.startswith("Of a worker that is gone"))
+    assert sentence.endswith("in case the worker comes back.")
