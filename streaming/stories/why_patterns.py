@@ -102,6 +102,8 @@ def _time_out(one: SeenRebalance, member: NamedMember) -> str | None:
         which
         for which, timeout_ms in (("session", session_ms), ("rebalance", rebalance_ms))
         if timeout_ms <= one.waited_ms <= timeout_ms + min(SLACK_MS, timeout_ms * SLACK_SHARE)
+        # A static member asks for nothing when its poll time-out is over: its session time-out removes it later.
+        and not (which == "rebalance" and member.static)
     ]
     return passed[0] if len(passed) == 1 and _may_be(passed[0], one.proven(member.name)) else None
 

@@ -66,6 +66,8 @@ NEAR_MISSES: tuple[tuple[str, tuple[str, ...], Callable[[], Pods]], ...] = (
      lambda: crash_loop(twenty(), Pods().pod(30), times=9, stays_ms=66 * SECOND_MS)),
     ("it went so only twice", ("poll_interval_exceeded",),
      lambda: crash_loop(twenty(), Pods().pod(30), times=2, stays_ms=61 * SECOND_MS)),
+    ("a static member does not leave when its poll time-out is over", ("poll_interval_exceeded",),
+     lambda: crash_loop(twenty(), Pods().pod(30, static=True), times=5, stays_ms=61 * SECOND_MS)),
     ("autoscaling", ("poll_interval_exceeded", "rolling_restart"), autoscaled),
     ("one member was left out", ("rolling_restart",),
      lambda: rolled((pods := twenty()), list(pods.there.values())[1:])),
