@@ -79,6 +79,8 @@ def bundle(arguments: argparse.Namespace) -> int:
 def _contents(arguments: argparse.Namespace, half: Path, at_ms: int | None) -> BundleContents:
     """Of the capture, or of the cluster as it is now."""
     wanted = tuple(arguments.group)
+    if arguments.capture is not None and (arguments.since is not None or arguments.cluster is not None):
+        raise InputError("--since and --cluster are of a live cluster; leave them out with --capture")
     if arguments.capture is not None:
         contents = of_capture(Path(arguments.capture), wanted, at_ms)
     else:

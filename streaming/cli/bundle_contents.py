@@ -108,7 +108,9 @@ def _groups(records: Iterable[RawRecord], core: ClusterSettings, patterns: Seque
             found.update(REGISTRY.groups_of_topic(core, one.topic))
         elif wanted_key_prefix(one.key) and (seen := glance(one.key, one.value)) is not None:
             found.add(seen.group)
-    return tuple(sorted(one for one in found if any(fnmatchcase(one, pattern) for pattern in patterns)))
+    return tuple(
+        sorted(one for one in found if one in patterns or any(fnmatchcase(one, pattern) for pattern in patterns))
+    )
 
 
 def _own(record: RawRecord, groups: set[str], kinds: Mapping[str, TopicKind]) -> RawRecord | None:

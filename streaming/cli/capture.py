@@ -55,7 +55,7 @@ class CaptureWanted:
     most_bytes: int = 256 * 2**20
 
     def takes(self, group: str) -> bool:
-        return not self.groups or any(fnmatchcase(group, pattern) for pattern in self.groups)
+        return not self.groups or group in self.groups or any(fnmatchcase(group, each) for each in self.groups)
 
 
 @dataclass(slots=True)

@@ -258,3 +258,19 @@ def test_a_name_like_a_reference_of_html_leaves_the_page_whole() -> None:
     page = b"<head></head><body><p>it&#x27;s amp &amp; x27</p></body>"
     assert _renamed_page(page, renaming(["amp", "x27"], b"key")).count(b"&amp;") == 1
     assert b"it&#x27;s n" in _renamed_page(page, renaming(["amp", "x27"], b"key"))
+
+
+def test_a_group_is_named_by_its_name_whatever_is_in_it(tmp_path: Path) -> None:
+    """Brackets mean something in a pattern."""
+    folder = changed(VECTORS / "captures-groups" / "kafkajs", tmp_path, "kjs-equal", "orders[eu]")
+    with bundled(tmp_path / "bundle.zip", "--group", "orders[eu]", "--capture", str(folder)) as file:
+        assert json.loads(file.read("bundle.json"))["groups"] == ["orders[eu]"]
+
+
+@pytest.mark.parametrize("words", [("--since", "1h"), ("--cluster", "x")])
+def test_what_is_of_a_live_cluster_is_refused_with_a_capture(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, str]
+) -> None:
+    out = str(tmp_path / "bundle.zip")
+    assert main(["bundle", "--out", out, "--capture", str(ZOMBIE), "--group", "zombies", *words]) == 2
+    assert "--since and --cluster are of a live cluster" in capsys.readouterr().err
