@@ -72,7 +72,7 @@ def advise(arguments: argparse.Namespace) -> int:
             setting = _assignor(generations[0]["protocol"], arguments.assignor, arguments.release)
         elif arguments.static:
             static = under_static_members(generations, session_ms)
-            answer, setting = static.answer, _static(static, session_ms)
+            answer, setting = static.answer, _static(static, session_ms, "streams" in generations[0])
         else:
             answer = under_setting(generations, asked)
             setting = _connect(generations, asked)
@@ -120,7 +120,7 @@ def _restarts(own: str, name: str) -> Iterator[str]:
     yield f"+{setting}{CLASSES[name]}"
 
 
-def _static(found: StaticAnswer, session_ms: int | None) -> Setting:
+def _static(found: StaticAnswer, session_ms: int | None, of_streams: bool) -> Setting:
     least, most = min(found.for_good), max(found.for_good)
     gone = f"{least} to {most}" if most > least else str(most)
     noticed = f", up to {exact(found.session_ms)} after they went" if most else ""
@@ -128,7 +128,10 @@ def _static(found: StaticAnswer, session_ms: int | None) -> Setting:
     usual = session_ms is None or USUAL_SESSIONS_MS[0] <= session_ms <= USUAL_SESSIONS_MS[1]
     return Setting(
         title=f"static members{times}",
-        figures={"rebalances": "rebalances", "moved": "partitions that members gained"},
+        figures={
+            "rebalances": "rebalances",
+            "moved": "tasks and copies that threads gained" if of_streams else "partitions that members gained",
+        },
         presumed="Presumed: a process is away as long as between the two records, and comes back with its client id."
         " From and to are of who of several with one client id came back, and of whether those of whom no record tells"
         " left by a request or were removed after their session time-out. Members that went and were not back in time:"

@@ -228,8 +228,12 @@ def _processes(count: int) -> str:
 
 
 def _spread(generation: Published) -> str:
-    """Fewest and most in one hand."""
-    counts = [len(held(dict(member))) for member in generation["members"]] or [0]
+    """Fewest and most in one hand; an assignment that could not be read is no empty one."""
+    members = generation["members"]
+    read = sum(member["assigned"] is not None for member in members)
+    if read < len(members):
+        return f"not known, since only {read} of {len(members)} could be read"
+    counts = [len(held(dict(member))) for member in members] or [0]
     low, high = min(counts), max(counts)
     return str(low) if low == high else f"{low} to {high}"
 

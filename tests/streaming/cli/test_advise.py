@@ -196,6 +196,12 @@ def test_why_an_assignor_is_not_computed(
     assert why in advised(capsys, *words, code=CANNOT_TELL)
 
 
+def test_threads_of_streams_gain_tasks_and_copies(capsys: pytest.CaptureFixture[str]) -> None:
+    capture = str(VECTORS / "captures-groups" / "streams-classic-4.3.1")
+    told = advised(capsys, "--group", "app-4.3.1", "--static", "--session", "1m", "--capture", capture)
+    assert "tasks and copies that threads gained: 178 instead of 399" in told
+
+
 def test_nothing_is_said_of_the_next_rebalance_of_workers_that_are_gone(capsys: pytest.CaptureFixture[str]) -> None:
     """It would give all to those that come: it was told that nothing moves."""
     assert "the first rebalance after" not in advised(capsys, *MAIN, "--delay", "2s")

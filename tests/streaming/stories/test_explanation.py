@@ -127,3 +127,12 @@ def test_what_is_left_of_a_delay_is_not_the_setting() -> None:
     later = {**document, "wait": {**document["wait"], "since_ms": document["at_ms"] - 5_000}, "delay_ms": 4_000}
     (sentence,) = (one for one in steps(later) if one.startswith("Of a worker that is gone"))
     assert sentence.endswith("in case the worker comes back.")
+
+
+def test_an_assignment_that_cannot_be_read_is_no_empty_one() -> None:
+    found = capture_of(str(VECTORS / "captures/eager-2.8.2"))
+    document = next(found.generations(("eager-2.8.2", "eager-282")))
+    first, *others = document["members"]
+    unread = {**document, "members": [{**first, "assigned": None}, *others]}
+    assert steps(document)[-1] == "Connectors and tasks per worker now: 5 to 6."
+    assert steps(unread)[-1] == "Connectors and tasks per worker now: not known, since only 4 of 5 could be read."
