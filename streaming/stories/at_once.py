@@ -197,7 +197,7 @@ def _of(one: SeenRebalance, members: Iterable[NamedMember]) -> frozenset[Shared]
 
 _SAYS: Mapping[str, tuple[str, str]] = {
     "host": ("a member on host {} came or went", "have one there"),
-    "client_id": ("a member with client id {} (and a number) came or went", "have one"),
+    "client_id": ("a member with client id {}, with a number behind it or without, came or went", "have one"),
     "partition": (
         "their records are in partition {} of __consumer_offsets, so one broker coordinates them", "have theirs there",
     ),

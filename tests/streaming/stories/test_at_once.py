@@ -19,11 +19,16 @@ from rebalance_monitor.streaming.stories.at_once import (
     SPAN_MS,
     GroupMoment,
     GroupStanding,
+    RebalancedAtOnce,
+    Shared,
+    SharedBy,
     event_object,
     found_at_once,
     ranges,
+    shared_text,
     standing,
 )
+from rebalance_monitor.streaming.stories.rebalances import seen
 from tests.streaming.stories.fleets import BEFORE_MS, SHARED_HOST, THEN_MS, fleet, generation
 
 Object = dict[str, Any]
@@ -186,3 +191,10 @@ def test_chance_is_computed_of_enough_groups_alone(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("rebalance_monitor.streaming.stories.at_once.comb", counted)
     assert len(events(fleet(12, 40))) == 1
     assert computed == [(12, 12), (52, 12)]
+
+
+def test_a_client_id_need_not_have_a_number() -> None:
+    (rebalance,) = seen([as_object(fleet(1, 0)[0])])
+    event = RebalancedAtOnce("c", (("g", rebalance),), ())
+    text = shared_text(event, SharedBy(Shared("client_id", "kgo"), 3, 30, 0))
+    assert "client id kgo, with a number behind it or without, came or went" in text
