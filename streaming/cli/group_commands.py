@@ -63,6 +63,7 @@ _ADVISE = """examples:
   rebalance-monitor advise --group orders --assignor range --release 3.9 --since 30d
   rebalance-monitor advise --group orders --static --session 2m
   rebalance-monitor advise --group sinks --delay 60s
+  rebalance-monitor advise --group sinks --workers 6
   rebalance-monitor advise --group sinks --release 4.3 --protocol sessioned
   rebalance-monitor advise --group connect-main --delay 30s --capture tests/vectors/captures/sessioned-4.3.1
 
@@ -150,6 +151,7 @@ def add_group_commands(
     command.add_argument("--session", metavar="TIME", help="with --static: session.timeout.ms, such as 2m")
     command.add_argument("--delay", metavar="TIME", help="scheduled.rebalance.max.delay.ms of Connect, such as 60s")
     command.add_argument("--protocol", metavar="NAME", help="of Connect: compatible or sessioned instead of eager")
+    command.add_argument("--workers", type=int, metavar="NUMBER", help="so many workers of Connect most of the time")
     command.add_argument("--release", metavar="NUMBER", help="of Connect or of the consumers, such as 4.3")
     _output(command)
     command.set_defaults(handle=advise)

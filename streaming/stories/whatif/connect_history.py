@@ -7,18 +7,20 @@ changes of connectors; the rebalances are played again by the leader's assignor.
     12:04  w3 is back, gets 3 tasks      12:04  w3 is back, others give up 3 tasks, w3 gets them
 
 A stretch begins and ends where nobody waits, and playing it with the group's own settings must give all its recorded
-answers. What lies between stretches is left out. Rebalances take no time here; only delays and absences do.
+answers. What lies between stretches is left out. Rebalances take no time here; only delays and absences do. With
+another number of workers, a stretch begins once everything is given out among them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 
 from rebalance_monitor.assignors.connect.eras import ERAS, NEWEST, Era, era_of
 from rebalance_monitor.assignors.connect.round import CannotAssign
 from rebalance_monitor.assignors.java_table import rests_on_java
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, PlayedRound, Worker
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_BEFORE_19, JAVA_FROM_19
@@ -28,6 +30,7 @@ from rebalance_monitor.streaming.stories.known import Published
 from .change import CannotPredict, WrongChange, check_release
 from .connect import MOST_JOBS, MOST_WORKERS
 from .connect_past import calm, configured, hands, jobs_of, readable, recorded, settled_memory, shown_max_delay_ms
+from .connect_workers import OtherWorkers, with_number
 from .history import HistoryAnswer, HistoryFigures
 
 INCREMENTAL = ("compatible", "sessioned")
@@ -49,11 +52,12 @@ class _Event:
 @dataclass(frozen=True, slots=True)
 class ConnectSetting:
     """What is asked about; None stays as it is. `delay_ms`: scheduled.rebalance.max.delay.ms. `release`: of Kafka.
-    `protocol`: as records name it (compatible, sessioned)."""
+    `protocol`: as records name it (compatible, sessioned). `workers`: how many there are for most of the time."""
 
     delay_ms: int | None = None
     release: str | None = None
     protocol: str | None = None
+    workers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,55 +68,73 @@ class _Rules:
     java_version: int
     delay_ms: int
     protocol: str | None = None
+    workers: OtherWorkers | None = None
 
 
 @dataclass(slots=True)
-class _Sums:
-    """Of one release. `computed`: rebalances of the records that lie in stretches."""
+class _Played:
+    """What playing by the group's own settings gives. `computed`: rebalances of the records that lie in stretches, of
+    which each has the generation that it begins with, and its events."""
 
     computed: int = 0
-    own: HistoryFigures = field(default_factory=HistoryFigures)
-    other: HistoryFigures = field(default_factory=HistoryFigures)
+    figures: HistoryFigures = field(default_factory=HistoryFigures)
     left_out: Counter[str] = field(default_factory=Counter)
-    first: HistoryFigures | None = None
+    stretches: list[tuple[Published, list[_Event]]] = field(default_factory=list)
 
 
-def under_setting(generations: Sequence[Published], setting: ConnectSetting) -> HistoryAnswer:
-    """`generations`: the newest first; those of its last life are played. CannotPredict, WrongChange."""
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Of one course."""
+
+    own: _Played
+    other: HistoryFigures
+    first: HistoryFigures | None
+
+
+def under_setting(generations: Sequence[Published], setting: ConnectSetting, until_ms: int = 0) -> HistoryAnswer:
+    """`generations`: the newest first; those of its last life are played. `until_ms`: so long the newest one lasted.
+    CannotPredict, WrongChange."""
     if not generations:
         raise CannotPredict("no generation of the group is known in that time")
-    life = [one for one in generations if one["incarnation"] == generations[0]["incarnation"]][::-1]
+    life = last_life(generations)
     _check(life, setting)
     shown_ms = shown_max_delay_ms(generations)
     own_ms = DEFAULT_MAX_DELAY_MS if shown_ms is None else shown_ms
     widest = max((len(configured(one)) for one in life), default=0)
     javas = (JAVA_BEFORE_19, JAVA_FROM_19) if rests_on_java(range(widest + 1)) else (JAVA_BEFORE_19,)
     named = {name for one in life for name in one["verdict"]["eras"]}
+    others = [None] if setting.workers is None else [*with_number(life, setting.workers, until_ms)]
+    delay_ms = own_ms if setting.delay_ms is None else setting.delay_ms
     found = []
-    for era in [ERAS[name] for name in ERAS if name in named] or [NEWEST]:
-        for other in _others(era, setting, life[-1]["protocol"]):
-            with suppress(CannotAssign):  # a release that does not know the protocol
-                for java in javas:
-                    own = _Rules(era, java, own_ms)
-                    delay_ms = own_ms if setting.delay_ms is None else setting.delay_ms
-                    found.append(_sums(life, own, _Rules(other, java, delay_ms, setting.protocol)))
+    for era, java in product([ERAS[name] for name in ERAS if name in named] or [NEWEST], javas):
+        with suppress(CannotAssign):  # a release that does not know the protocol
+            own = _played(life, _Rules(era, java, own_ms))
+            for other, workers in product(_others(era, setting, life[-1]["protocol"]), others):
+                with suppress(CannotAssign):
+                    found.append(_sums(life[-1], own, _Rules(other, java, delay_ms, setting.protocol, workers)))
     if not found:
         raise CannotPredict("the release does not know the protocol")
-    most = max(one.computed for one in found)
-    best = [one for one in found if one.computed == most]
+    most = max(one.own.computed for one in found)
+    best = [one for one in found if one.own.computed == most]
+    own = best[0].own
     if not most:
-        told = "; ".join(f"{count} times: {why}" for why, count in best[0].left_out.items())
+        told = "; ".join(f"{count} times: {why}" for why, count in own.left_out.items())
         raise CannotPredict(f"no rebalance can be computed ({told or 'there was none'})")
     courses = tuple(dict.fromkeys(one.other for one in best))
     first = tuple(dict.fromkeys(one.first for one in best if one.first is not None))
-    left_out = +(best[0].left_out + Counter({EARLIER_LIFE: len(generations) - len(life)}))
-    return HistoryAnswer(recorded=best[0].own, courses=courses, left_out=left_out, first=first)
+    left_out = +(own.left_out + Counter({EARLIER_LIFE: len(generations) - len(life)}))
+    return HistoryAnswer(recorded=own.figures, courses=courses, left_out=left_out, first=first)
+
+
+def last_life(generations: Sequence[Published]) -> list[Published]:
+    """The generations since the group was made, the oldest first."""
+    return [one for one in generations if one["incarnation"] == generations[0]["incarnation"]][::-1]
 
 
 def _others(own: Era, setting: ConnectSetting, protocol: str) -> Sequence[Era]:
     """By which eras it may be played. The eager protocol does not show its release, so any may follow."""
     if setting.release is None:
-        return list(ERAS.values()) if protocol == EAGER else [own]
+        return list(ERAS.values()) if protocol == EAGER and setting.protocol is not None else [own]
     try:
         return [era_of(setting.release)]
     except ValueError as why:
@@ -131,7 +153,7 @@ def _check(life: Sequence[Published], setting: ConnectSetting) -> None:
     protocols = {one["protocol"] for one in life}
     if STATIC in protocols:
         raise CannotPredict("what workers declare (protocol static) is not published, so its rebalances are not played")
-    if EAGER in protocols and setting.protocol is None:
+    if EAGER in protocols and setting.protocol is None and setting.workers is None:
         raise CannotPredict(
             "with the eager protocol (connect.protocol=eager) workers wait for nobody, and all releases act alike"
         )
@@ -141,28 +163,60 @@ def _check(life: Sequence[Published], setting: ConnectSetting) -> None:
         raise CannotPredict(f"the group has more than {MOST_JOBS:,} tasks or {MOST_WORKERS} workers")
 
 
-def _sums(life: Sequence[Published], own: _Rules, asked: _Rules) -> _Sums:
-    sums, place = _Sums(), 0
+def _played(life: Sequence[Published], own: _Rules) -> _Played:
+    made, place = _Played(), 0
     while place + 1 < len(life):
         begins = _begins(life[place])
         events, end, figures = _stretch(life, place, own) if begins else ([], place, HistoryFigures())
         if end == place:
-            sums.left_out[NO_FIT if begins else NOT_CALM] += 1
+            made.left_out[NO_FIT if begins else NOT_CALM] += 1
             place += 1
             continue
-        other = _begin(life[place], asked)
-        for event in events:
-            _happens(other, event)
-        other.settle()
-        sums.computed += end - place
-        sums.own += figures
-        sums.other += _figures(other, _holds(life[place], own))
+        made.stretches.append((life[place], events))
+        made.computed += end - place
+        made.figures += figures
         place = end
-    if _begins(life[-1]):
-        now = _begin(life[-1], asked)
+    return made
+
+
+def _sums(last: Published, own: _Played, asked: _Rules) -> _Sums:
+    total = HistoryFigures()
+    for generation, events in own.stretches:
+        cluster = _begin(generation, asked)
+        held = _held(cluster)
+        for event in _with_others(generation, events, asked.workers):
+            _happens(cluster, event)
+        cluster.settle()
+        total += _figures(cluster, held)
+    return _Sums(own, total, _first(last, asked) if _begins(last) else None)
+
+
+def _first(last: Published, asked: _Rules) -> HistoryFigures | None:
+    """The rebalance that comes once the setting is another one; with another number of workers, all until everything is
+    given out among them. None where none of these workers is there now."""
+    now = _begin(last, replace(asked, workers=None))
+    held = _held(now)
+    if asked.workers is None:
         now.rebalance()
-        sums.first = _figures(now, _holds(life[-1], own))
-    return sums
+        return _figures(now, held)
+    _change(now, asked.workers.of(frozenset(now.workers)))
+    now.settle()
+    figures = _figures(now, held)
+    return replace(figures, most_tasks=_spread(_held(now)).most_tasks) if now.workers else None
+
+
+def _with_others(generation: Published, events: Iterable[_Event], workers: OtherWorkers | None) -> Iterator[_Event]:
+    """The events with other workers; without those that only came of workers that are not there."""
+    if workers is None:
+        yield from events
+        return
+    recorded, there = _members(generation), workers.of(_members(generation))
+    counts: Mapping[str, int] = configured(generation)
+    for event in events:
+        members = workers.of(event.members)
+        if event.members == recorded or members != there or event.counts != counts:
+            yield replace(event, members=members)
+        recorded, there, counts = event.members, members, event.counts
 
 
 def _begins(generation: Published) -> bool:
@@ -174,6 +228,7 @@ def _stretch(life: Sequence[Published], first: int, own: _Rules) -> tuple[list[_
     """The events from a generation on, the last one of the stretch, and its figures: as long as playing gives what is
     recorded."""
     cluster, events = _begin(life[first], own), list[_Event]()
+    held = _held(cluster)
     found, place = (0, first, HistoryFigures()), first
     while place + 1 < len(life) and readable(life[place + 1]):
         before, number = life[place], len(cluster.rounds)
@@ -189,7 +244,7 @@ def _stretch(life: Sequence[Published], first: int, own: _Rules) -> tuple[list[_
             break
         place += len(fresh)
         if calm(life[place]):
-            found = len(events), place, _figures(cluster, _holds(life[first], own))
+            found = len(events), place, _figures(cluster, held)
     return events[: found[0]], found[1], found[2]
 
 
@@ -208,12 +263,21 @@ def _begin(generation: Published, rules: _Rules) -> Cluster:
     number = generation["generation"]
     made.workers = {name: Worker(era=rules.era, held=own, last_completed=number) for name, own in held.items()}
     made.workers[generation["leader"]].memory = settled_memory(generation)
+    if rules.workers is not None:
+        _change(made, rules.workers.of(frozenset(made.workers)))
+        made.settle()
+        made.now_ms, made.last = generation["at_ms"], None
+        made.rounds.clear()
+        made.waited_ms.clear()
     return made
 
 
 def _event(generation: Published) -> _Event:
-    members = frozenset(one["member_id"] for one in generation["members"])
-    return _Event(generation["at_ms"], generation["leader"], members, configured(generation))
+    return _Event(generation["at_ms"], generation["leader"], _members(generation), configured(generation))
+
+
+def _members(generation: Published) -> frozenset[str]:
+    return frozenset(one["member_id"] for one in generation["members"])
 
 
 def _known(before: Published, now: Published) -> bool:
@@ -239,12 +303,18 @@ def _delay_is_over(cluster: Cluster, before: Published, now: Published) -> bool:
 def _happens(cluster: Cluster, event: _Event) -> None:
     """What falls due before it happens first."""
     cluster.wait(max(0, event.at_ms - cluster.now_ms))
-    for gone in cluster.workers.keys() - event.members:
-        del cluster.workers[gone]
-    for name in sorted(event.members - cluster.workers.keys()):
-        cluster.workers[name] = Worker(era=cluster.era)
     cluster.connectors = dict(event.counts)
-    cluster.leader = event.leader
+    if event.leader in event.members:
+        cluster.leader = event.leader
+    _change(cluster, event.members)
+
+
+def _change(cluster: Cluster, members: frozenset[str]) -> None:
+    """These are the workers from now on. Where the leader is none of them, the first of them leads."""
+    for gone in cluster.workers.keys() - members:
+        del cluster.workers[gone]
+    for name in sorted(members - cluster.workers.keys()):
+        cluster.workers[name] = Worker(era=cluster.era)
     if cluster.workers:
         cluster.rebalance()
 
@@ -265,18 +335,21 @@ _Holds = Mapping[str, frozenset[ConnectorOrTask]]
 """What each worker has, by its member id."""
 
 
-def _holds(generation: Published, rules: _Rules) -> _Holds:
-    held = hands(generation, rules.java_version)
-    return {name: frozenset((*jobs.connectors, *jobs.tasks)) for name, jobs in held.items()}
+def _held(cluster: Cluster) -> _Holds:
+    return {name: one.jobs for name, one in cluster.workers.items()}
 
 
 def _figures(cluster: Cluster, before: _Holds) -> HistoryFigures:
-    """`before`: what the workers had before its first round."""
+    """`before`: what the workers had before its first round, when nobody waited."""
     total = HistoryFigures(rebalances=len(cluster.rounds), idle_ms=sum(cluster.waited_ms.values()))
+    total += _spread(before)
     for one in cluster.rounds:
         after, stopped = _after(one, before, eager=cluster.protocol == EAGER)
         moved = sum(len(held - before.get(name, frozenset())) for name, held in after.items())
-        total += HistoryFigures(moved=moved, stopped=stopped, imbalanced=_at_rest(one) and _imbalanced(after))
+        total += HistoryFigures(moved=moved, stopped=stopped)
+        if _at_rest(one):
+            spread = _spread(after)
+            total += replace(spread, imbalanced=(spread.most_tasks or 0) - (spread.least_tasks or 0) > 1)
         before = after
     return total
 
@@ -297,6 +370,6 @@ def _at_rest(one: PlayedRound) -> bool:
     return not one.result.delay_ms and not any(share.revoked for share in one.result.shares.values())
 
 
-def _imbalanced(holds: _Holds) -> bool:
+def _spread(holds: _Holds) -> HistoryFigures:
     loads = [sum(isinstance(job, tuple) for job in held) for held in holds.values()]
-    return max(loads, default=0) - min(loads, default=0) > 1
+    return HistoryFigures(most_tasks=max(loads, default=None), least_tasks=min(loads, default=None))

@@ -35,14 +35,17 @@ FAILED = "the other assignor gives no answer, or the release does not have it"
 class HistoryFigures:
     """`moved`: partitions that members gained, or connectors and tasks that workers gained. `stopped`: what members
     that stayed had to give up, for a moment or for good: all that they had with an eager assignor. Of Connect also
-    `imbalanced`: rebalances after which nobody waited and the tasks of two workers differed by more than one; and
-    `idle_ms`: how long connectors and tasks had no worker, all together."""
+    `imbalanced`: rebalances after which nobody waited and the tasks of two workers differed by more than one;
+    `idle_ms`: how long connectors and tasks had no worker, all together; `most_tasks`: the most that one worker had
+    while nobody waited; and `least_tasks`: the least that one has at the end. None: there was no worker."""
 
     rebalances: int = 0
     moved: int = 0
     stopped: int = 0
     imbalanced: int = 0
     idle_ms: int = 0
+    most_tasks: int | None = None
+    least_tasks: int | None = None
 
     def __add__(self, other: "HistoryFigures") -> "HistoryFigures":
         return HistoryFigures(
@@ -51,6 +54,8 @@ class HistoryFigures:
             self.stopped + other.stopped,
             self.imbalanced + other.imbalanced,
             self.idle_ms + other.idle_ms,
+            max((one for one in (self.most_tasks, other.most_tasks) if one is not None), default=None),
+            self.least_tasks if other.least_tasks is None else other.least_tasks,
         )
 
 
@@ -71,7 +76,7 @@ class HistoryAnswer:
 
 def least_and_most(courses: Sequence[HistoryFigures], figure: str) -> tuple[int, int]:
     """Of a figure, among these."""
-    amounts = [int(getattr(one, figure)) for one in courses]
+    amounts = [getattr(one, figure) or 0 for one in courses]
     return min(amounts), max(amounts)
 
 

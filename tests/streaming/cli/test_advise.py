@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rebalance_monitor.streaming.cli import advise as advise_command
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, capture_of
+from rebalance_monitor.streaming.stories import why
 from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting, under_setting
 from rebalance_monitor.streaming.stories.whatif.history import HistoryFigures, under_assignor
 
@@ -185,15 +185,15 @@ def test_members_have_both_assignors_between_two_restarts(capsys: pytest.Capture
 
 
 @pytest.mark.parametrize(
-    ("capture", "group", "why"),
+    ("capture", "group", "because"),
     [("streams-classic-4.3.1", "app-4.3.1", "Kafka Streams has assignors of its own"),
      ("kafkajs", "kjs-equal", "16 times: the group's own assignor is none of range, roundrobin, sticky")],
 )  # fmt: skip
 def test_why_an_assignor_is_not_computed(
-    capsys: pytest.CaptureFixture[str], capture: str, group: str, why: str
+    capsys: pytest.CaptureFixture[str], capture: str, group: str, because: str
 ) -> None:
     words = ("--group", group, "--assignor", "range", "--capture", str(VECTORS / "captures-groups" / capture))
-    assert why in advised(capsys, *words, code=CANNOT_TELL)
+    assert because in advised(capsys, *words, code=CANNOT_TELL)
 
 
 def test_threads_of_streams_gain_tasks_and_copies(capsys: pytest.CaptureFixture[str]) -> None:
@@ -211,7 +211,7 @@ def test_nothing_is_said_of_the_next_rebalance_of_workers_that_are_gone(capsys: 
 
 def test_what_is_not_looked_at_is_said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert "left out" not in advised(capsys, *MAIN, "--delay", "8s")
-    monkeypatch.setattr(advise_command, "MOST_REBALANCES", 20)
+    monkeypatch.setattr(why, "MOST_REBALANCES", 20)
     assert "left out: all before the newest 20 generations" in advised(capsys, *MAIN, "--delay", "8s")
 
 
@@ -270,15 +270,15 @@ def test_what_cannot_be_answered(
 
 
 @pytest.mark.parametrize(
-    ("capture", "group", "why"),
+    ("capture", "group", "because"),
     [("captures/eager-2.8.2", "eager-282", "workers wait for nobody"),
      ("captures-groups/java-classic", "j-range", "only another assignor or static members can be asked about")],
 )  # fmt: skip
 def test_who_waits_for_nobody_has_no_other_delay(
-    capsys: pytest.CaptureFixture[str], capture: str, group: str, why: str
+    capsys: pytest.CaptureFixture[str], capture: str, group: str, because: str
 ) -> None:
     assert main(["advise", "--group", group, "--delay", "1m", "--capture", str(VECTORS / capture)]) == CANNOT_TELL
-    assert why in capsys.readouterr().out
+    assert because in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
