@@ -3,13 +3,16 @@
 import argparse
 from dataclasses import replace
 
+from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.whatif.advice import AskedHistory, AskedSetting, advice_object, told_in_lines
 from rebalance_monitor.streaming.stories.whatif.change import WrongChange
 from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting
+from rebalance_monitor.streaming.stories.whatif.usual_advice import told_beside, told_of_others, worth_it
 from rebalance_monitor.streaming.stories.why import newest
 from rebalance_monitor.streaming.web.rows import NOBODY
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .group_questions import question_of
+from .group_sources import Object
 from .moments import setting_ms
 from .output import print_for_programs
 
@@ -20,6 +23,8 @@ def advise(arguments: argparse.Namespace) -> int:
     question = question_of(arguments)
     key = question.names()[0]
     asked = _asked(arguments)
+    if asked == AskedSetting():
+        return _all_settings(question.source.advice(key, max(question.since_ms or 0, 0)), arguments.output)
     generations, whole = newest(question.source.generations(key, question.since_ms))
     there = question.source.known(key, 1).group["status"] not in NOBODY
     history = AskedHistory(*key, generations, whole=whole, until_ms=question.source.at_ms, there=there)
@@ -37,6 +42,23 @@ def advise(arguments: argparse.Namespace) -> int:
     return CANNOT_TELL if told["answer"] is None else DONE
 
 
+def _all_settings(told: Object, output: str) -> int:
+    if output != "table":
+        for one in told["settings"]:
+            print_for_programs(one, output)
+    else:
+        print(
+            f"{told['group']} ({told['cluster']}): {counted(told['generations'], 'generation')} under another setting"
+        )
+        for line, evidence in worth_it(told):
+            print(f"  {line} ({evidence})")
+        for line in (*told_of_others(told), *told_beside(told)):
+            print(f"  {line}")
+        if not told["settings"]:
+            print("  Nothing is computed for groups of this kind, or none is known in that time.")
+    return DONE if any(one["answer"] is not None for one in told["settings"]) else CANNOT_TELL
+
+
 def _asked(arguments: argparse.Namespace) -> AskedSetting:
     delay_ms = None if arguments.delay is None else setting_ms(arguments.delay, "--delay")
     session_ms = None if arguments.session is None else setting_ms(arguments.session, "--session")
@@ -48,11 +70,6 @@ def _asked(arguments: argparse.Namespace) -> AskedSetting:
         return asked
     if session_ms is not None:
         raise InputError("--session is of static members; give --static, too")
-    if arguments.assignor is None and connect == ConnectSetting():
-        raise InputError(
-            "say what is to differ: --assignor or --static of consumers; --delay, --release, --protocol or --workers of"
-            " Connect"
-        )
     if arguments.assignor is not None and replace(connect, release=None) != ConnectSetting():
         raise InputError("--assignor is of consumers, --delay, --protocol and --workers of Connect; give one of both")
     return asked

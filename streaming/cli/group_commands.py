@@ -59,6 +59,7 @@ when its session time-out is over. Kafka Connect and consumers of the classic pr
 Exit codes: 0 predicted; 3 cannot tell, with a sentence that says why.
 """
 _ADVISE = """examples:
+  rebalance-monitor advise --group orders               what settings that need no value would have saved in seven days
   rebalance-monitor advise --group orders --assignor cooperative-sticky
   rebalance-monitor advise --group orders --assignor range --release 3.9 --since 30d
   rebalance-monitor advise --group orders --static --session 2m

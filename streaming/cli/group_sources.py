@@ -28,6 +28,8 @@ from rebalance_monitor.streaming.stories.at_once import (
     standing,
 )
 from rebalance_monitor.streaming.stories.known import GroupFacts
+from rebalance_monitor.streaming.stories.whatif.advice import AskedHistory
+from rebalance_monitor.streaming.stories.whatif.usual_advice import looked_at, usual_object
 from rebalance_monitor.streaming.stories.why import ranking, ranking_object
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
@@ -89,6 +91,9 @@ class GroupSource(Protocol):
 
     def why(self, key: GroupName, since_ms: int) -> Object:
         """Why the group rebalanced since then: the API's `why`."""
+
+    def advice(self, key: GroupName, since_ms: int) -> Object:
+        """What settings that need no value would have saved since then: the API's `advice`."""
 
     def at_once(self, since_ms: int) -> Object:
         """Rebalances of many groups at once since then: the API's `at_once`."""
@@ -206,6 +211,10 @@ class MonitorGroups:
         where: Where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": self._at_ms}
         return self._api.get("why", where)
 
+    def advice(self, key: GroupName, since_ms: int) -> Object:
+        where: Where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": self._at_ms}
+        return self._api.get("advice", where)
+
     def at_once(self, since_ms: int) -> Object:
         return self._api.get("at_once", {"since_ms": since_ms, "until_ms": self._at_ms})
 
@@ -274,6 +283,11 @@ class CapturedGroups:
 
     def why(self, key: GroupName, since_ms: int) -> Object:
         return ranking_object(*key, since_ms, ranking(self._generations.get(key, ()), since_ms))
+
+    def advice(self, key: GroupName, since_ms: int) -> Object:
+        found, whole = looked_at(self.generations(key, since_ms))
+        there = self._status.get(key) not in NOBODY
+        return usual_object(AskedHistory(*key, found, whole=whole, until_ms=self.at_ms, there=there), since_ms)
 
     def at_once(self, since_ms: int) -> Object:
         moments = (

@@ -13,13 +13,13 @@ from .fleet import STATES
 
 COMPONENTS = "#/components/schemas/"
 TEXT: Schema = {"type": "string"}
-_COUNT: Schema = {"type": "integer", "minimum": 0}
+COUNT: Schema = {"type": "integer", "minimum": 0}
 _SOURCE: Schema = {
     "type": "object",
     "required": ["topic", "partition", "offset"],
     "description": "The record.",
 }
-_MOMENT: Schema = {"type": ["integer", "null"], "description": "Milliseconds since 1970, UTC."}
+MOMENT: Schema = {"type": ["integer", "null"], "description": "Milliseconds since 1970, UTC."}
 
 
 def object_of(properties: dict[str, Schema], **more: Any) -> Schema:
@@ -54,30 +54,30 @@ _GROUP = {
     },
     "protocol_type": TEXT,
     "protocol": {"type": ["string", "null"]},
-    "incarnation": _COUNT,
+    "incarnation": COUNT,
     "generation": {
         "type": ["integer", "null"],
         "description": "Null, like grade and at_ms, for a group with an incident of which no generation is known.",
     },
-    "members": _COUNT,
-    "unassigned": _COUNT,
-    "delay_until_ms": _MOMENT,
+    "members": COUNT,
+    "unassigned": COUNT,
+    "delay_until_ms": MOMENT,
     "grade": {"enum": [*(grade.value for grade in Grade), None]},
-    "at_ms": _MOMENT,
-    "incidents": {**_COUNT, "description": "Open ones."},
+    "at_ms": MOMENT,
+    "incidents": {**COUNT, "description": "Open ones."},
     "expected": {
         "type": "array",
         "items": object_of(
             {
                 "what": {"enum": [*WHAT], "description": "As `owners` of the configuration calls it."},
-                "limit": {**_COUNT, "description": "What is configured."},
+                "limit": {**COUNT, "description": "What is configured."},
                 "has": {
                     "type": ["integer", "null"],
                     "description": "How many members, or how old the first unread record is (s); null: not known, and "
                     "of rebalances.",
                 },
                 "met": {"type": ["boolean", "null"], "description": "Null: nobody can tell."},
-                "since_ms": {**_MOMENT, "description": "Since when it is not met; null where no incident is open."},
+                "since_ms": {**MOMENT, "description": "Since when it is not met; null where no incident is open."},
             }
         ),
         "description": "What the group's owner expects of it; empty in a capture and of a moment before.",
@@ -147,7 +147,7 @@ _LANES = {
     "left_out": {"type": "array", "items": TEXT, "description": "What is not shown, in a sentence each."},
 }
 _WORDS: dict[str, Schema] = {word: {"type": "string", "description": says} for word, says in BY.items()}
-_SUMS: dict[str, Schema] = {"rebalances": _COUNT}
+_SUMS: dict[str, Schema] = {"rebalances": COUNT}
 for _figure in FIGURES:
     _SUMS[_figure.name] = {
         "type": ["integer", "null"],
@@ -155,7 +155,7 @@ for _figure in FIGURES:
         f" `rebalances`. {_figure.says}",
     }
     _SUMS[f"{_figure.name}_of"] = {
-        **_COUNT, "description": f"Of how many rebalances all of it is known. Not of these: {_figure.unknown}",
+        **COUNT, "description": f"Of how many rebalances all of it is known. Not of these: {_figure.unknown}",
     }  # fmt: skip
 OWN: dict[str, Schema] = {
     "group": object_of(_GROUP),
@@ -180,7 +180,7 @@ OWN: dict[str, Schema] = {
                 "suppressed: damped, absorbed or a report; over: resolved, and people were notified of that.",
             },
             "why": {"type": "string", "description": "Why it is muted or suppressed; else empty."},
-            "until_ms": {**_MOMENT, "description": "Until when it is muted or suppressed; null: nobody knows."},
+            "until_ms": {**MOMENT, "description": "Until when it is muted or suppressed; null: nobody knows."},
             "lag": {
                 "oneOf": [
                     object_of(
@@ -234,7 +234,7 @@ OWN: dict[str, Schema] = {
                 " seconds in which connectors and tasks stood still; rule: incidents.",
             },
             "name": {"type": "string", "description": "Which grade, cause, kind of interruption or rule."},
-            "count": _COUNT,
+            "count": COUNT,
         }
     ),
     "why": object_of(
@@ -242,12 +242,12 @@ OWN: dict[str, Schema] = {
             "kind": {"const": "why"},
             "cluster": TEXT,
             "group": TEXT,
-            "since_ms": _MOMENT,
-            "rebalances": {**_COUNT, "description": "The sum of the reasons' counts and of `cannot_tell`."},
-            "cannot_tell": {**_COUNT, "description": "Rebalances of which the records do not tell why."},
-            "repeats": {**_COUNT, "description": "Records that repeat a generation: no rebalances."},
-            "first_ms": {**_MOMENT, "description": "Of the oldest rebalance that was looked at; null: there was none."},
-            "last_ms": {**_MOMENT, "description": "Of the newest."},
+            "since_ms": MOMENT,
+            "rebalances": {**COUNT, "description": "The sum of the reasons' counts and of `cannot_tell`."},
+            "cannot_tell": {**COUNT, "description": "Rebalances of which the records do not tell why."},
+            "repeats": {**COUNT, "description": "Records that repeat a generation: no rebalances."},
+            "first_ms": {**MOMENT, "description": "Of the oldest rebalance that was looked at; null: there was none."},
+            "last_ms": {**MOMENT, "description": "Of the newest."},
             "all": {"type": "boolean", "description": "False: there were more, and only the newest were looked at."},
             "sampled": {"type": "boolean", "description": "The group is polled, not read: rebalances may be missing."},
             "reasons": {"type": "array", "items": ref("why_reason"), "description": "The most frequent first."},
@@ -261,7 +261,7 @@ OWN: dict[str, Schema] = {
     "prediction_score": object_of(
         {
             "what": {"enum": [*Foretold]},
-            **{fate: {**_COUNT, "description": text} for fate, text in FATES.items()},
+            **{fate: {**COUNT, "description": text} for fate, text in FATES.items()},
             "longest_after_ms": {
                 "type": ["integer", "null"],
                 "description": "Of the hits, the longest time from the predicted moment to the record; null: no hit.",
@@ -271,13 +271,13 @@ OWN: dict[str, Schema] = {
     "why_reason": object_of(
         {
             "code": {"enum": [*CODES], "description": "docs/why.md has the criterion of each."},
-            "count": {**_COUNT, "description": "Each rebalance counts for one reason."},
+            "count": {**COUNT, "description": "Each rebalance counts for one reason."},
             "certainty": {"enum": [*Certainty], "description": "That of the least certain of these rebalances."},
             "text": {"type": "string", "description": "For people."},
             "names": {"type": "array", "items": TEXT, "description": "Whom it is about, the first few."},
             "evidence": {
                 "type": "array",
-                "items": object_of({"generation": _COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE}),
+                "items": object_of({"generation": COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE}),
                 "description": "The newest of its rebalances.",
             },
         }
@@ -285,7 +285,7 @@ OWN: dict[str, Schema] = {
     "at_once": object_of(
         {
             "kind": {"const": "at_once"},
-            "since_ms": _MOMENT,
+            "since_ms": MOMENT,
             "all": {"type": "boolean", "description": "False: there was more than is looked at."},
             "events": {"type": "array", "items": ref("at_once_event")},
         }
@@ -296,7 +296,7 @@ OWN: dict[str, Schema] = {
             "from_ms": {"type": "integer"},
             "until_ms": {"type": "integer"},
             "groups": {"type": "array", "items": TEXT},
-            "rebalances": _COUNT,
+            "rebalances": COUNT,
             "certainty": {
                 "enum": ["likely"],
                 "description": "What is shared is certain; that it is the cause, likely.",
@@ -307,9 +307,9 @@ OWN: dict[str, Schema] = {
                     {
                         "what": {"enum": ["host", "client_id", "partition"]},
                         "name": TEXT,
-                        "groups": {**_COUNT, "description": "Groups that rebalanced then; all of them share it."},
-                        "others": {**_COUNT, "description": "Groups that did not."},
-                        "others_have": {**_COUNT, "description": "How many of these have it, too."},
+                        "groups": {**COUNT, "description": "Groups that rebalanced then; all of them share it."},
+                        "others": {**COUNT, "description": "Groups that did not."},
+                        "others_have": {**COUNT, "description": "How many of these have it, too."},
                         "text": {"type": "string", "description": "For people."},
                     }
                 ),
@@ -317,7 +317,7 @@ OWN: dict[str, Schema] = {
             "evidence": {
                 "type": "array",
                 "items": object_of(
-                    {"group": TEXT, "generation": _COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE}
+                    {"group": TEXT, "generation": COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE}
                 ),
             },
         }

@@ -14,6 +14,7 @@ from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
 from . import fleet
+from .advice import USUAL_ADVICE_MS, RecentAdvice, usual_advice_object
 from .attention import Attention, LastsMs, by_the_catalogue, incident_object, storms
 from .contract import MOST_LINES
 from .expected import ExpectsOf, expects_nothing
@@ -21,7 +22,7 @@ from .lanes_read import history_object, read_history
 from .openapi import document
 from .parameters import BadRequest, cursor, place
 from .reader import Reader
-from .rows import GapRow, GroupName, IncidentRow, ListPage, SummaryRow
+from .rows import NOBODY, GapRow, GroupName, IncidentRow, ListPage, SummaryRow
 from .scope import EVERYTHING, Scope, TeamOf, visible
 from .statements import Unavailable
 from .upstream import StreamingJob
@@ -60,6 +61,7 @@ class PageSource:
     lasts_ms: LastsMs = by_the_catalogue
     expects_of: ExpectsOf = expects_nothing
     recent: RecentEvents = field(default_factory=RecentEvents)
+    recent_advice: RecentAdvice = field(default_factory=RecentAdvice)
 
     def gaps(self, key: GroupName) -> list[GapRow]:
         """The last gaps of this group's records and topics, acknowledged ones too."""
@@ -142,6 +144,15 @@ def why(source: PageSource, scope: Scope, values: Values) -> Object:
     until_ms = values.get("until_ms", source.clock_ms())
     since_ms = values.get("since_ms", max(until_ms - USUAL_WHY_MS, 0))
     return why_object(source.reader, key, since_ms, until_ms)
+
+
+def advice(source: PageSource, scope: Scope, values: Values) -> Object:
+    key = values["cluster"], values["group"]
+    state = source.group(scope, key)
+    until_ms = values.get("until_ms", source.clock_ms())
+    since_ms = values.get("since_ms", max(until_ms - USUAL_ADVICE_MS, 0))
+    there = "until_ms" in values or state.row.status not in NOBODY
+    return usual_advice_object(source.reader, key, since_ms, until_ms, there=there)
 
 
 def at_once(source: PageSource, scope: Scope, values: Values) -> Object:
@@ -257,6 +268,7 @@ ANSWERS: dict[str, Callable[[PageSource, Scope, Values], Object]] = {
     "gaps": gaps,
     "summaries": summaries,
     "why": why,
+    "advice": advice,
     "at_once": at_once,
     "costs": costs,
     "health": health,

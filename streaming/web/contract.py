@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from rebalance_monitor.streaming.core.costs import BY
 from rebalance_monitor.streaming.core.model.results import AGREEMENTS, Grade
+from rebalance_monitor.streaming.stories.whatif.usual_advice import MOST_HELD
 
 PREFIX = "/api/v1"
 MOST = 500
@@ -222,6 +223,19 @@ ROUTES: tuple[Route, ...] = (
         name="why",
         summary="Why a group rebalanced: the causes of its rebalances as a ranking, each with evidence.",
         answer="why",
+        parameters=(
+            THE_CLUSTER,
+            THE_GROUP,
+            Parameter(name="since_ms", description="From this moment on; else seven days before.", schema=_MOMENT),
+            Parameter(name="until_ms", description="Until this moment; else now.", schema=_MOMENT),
+        ),
+        missing="no such group is known",
+    ),
+    Route(
+        name="advice",
+        summary="What a group's past rebalances would have been under each setting that needs no value. Looked at are"
+        f" the newest generations in which members hold {MOST_HELD:,} connectors, tasks and partitions all together.",
+        answer="advice",
         parameters=(
             THE_CLUSTER,
             THE_GROUP,

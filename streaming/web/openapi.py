@@ -6,6 +6,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.model.printed import PRINTED
 from rebalance_monitor.streaming.core.model.published import DEFS, schemas
+from .advice_schemas import ADVICE
 from .answer_schemas import COMPONENTS, OWN, object_of, ref
 from .contract import ROUTES, Parameter, Route, Schema
 
@@ -23,7 +24,7 @@ def document(version: str = "") -> dict[str, Any]:
         },
         "paths": {route.path: {"get": _operation(route)} for route in ROUTES},
         "components": {
-            "schemas": {**_published(), **OWN},
+            "schemas": {**_published(), **OWN, **ADVICE},
             "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
         },
         "security": [{}, {"bearer": []}],

@@ -33,6 +33,7 @@ from rebalance_monitor.streaming.stories.score import told_score
 from rebalance_monitor.streaming.stories.short_names import short_names
 from rebalance_monitor.streaming.stories.six_lines import six_lines
 from rebalance_monitor.streaming.stories.story import GRADES, Story, story, words
+from rebalance_monitor.streaming.stories.whatif import usual_advice
 from rebalance_monitor.streaming.stories.why import ranking, ranking_object, told_beside, told_in_lines
 from . import fleet
 from .api import NotFound, PageSource, health
@@ -115,6 +116,10 @@ def _why_address(cluster: str, group: str) -> str:
     return f"{_API}/why?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
 
 
+def _advice_address(cluster: str, group: str) -> str:
+    return f"{_API}/advice?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
+
+
 @cache
 def static_files() -> dict[str, tuple[bytes, str]]:
     """Name to content and version."""
@@ -155,6 +160,7 @@ def environment() -> Environment:
         "link_summaries": _summaries_address,
         "link_runbook": _runbook_address,
         "link_why": _why_address,
+        "link_advice": _advice_address,
         "static": _static,
         "count": counted,
         "lag_text": lag_text,
@@ -275,6 +281,10 @@ def group_page(
     told = None if latest is None else story(latest)
     complete = after is None and shown.next is None
     why = ranking_object(cluster, group, None, ranking(recent, all_of_them=complete))
+    there = state.row.status not in NOBODY
+    advice = (
+        source.recent_advice.of((cluster, group), recent, complete=complete, there=there) if after is None else None
+    )
     return _render(
         "group.html",
         title=f"{group} · rebalance-monitor",
@@ -295,6 +305,8 @@ def group_page(
         why=told_in_lines(why) if after is None else [],
         beside_why=told_beside(why),
         score=told_score(why["predictions"]),
+        advice=[] if advice is None else usual_advice.worth_it(advice),
+        beside_advice=[] if advice is None else usual_advice.told_beside(advice),
         strip=bars(stories),
         history=history,
         drawn=lanes_drawing(cluster, group, history),

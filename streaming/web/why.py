@@ -23,8 +23,7 @@ Object = dict[str, Any]
 
 def why_object(reader: Reader, key: GroupName, since_ms: int, until_ms: int) -> Object:
     """The ranking of one group between two moments."""
-    where = {"cluster": key[0], "group": key[1]}
-    found, complete = why.newest(_documents(reader, {**where, "since_ms": since_ms, "until_ms": until_ms}))
+    found, complete = why.newest(documents_of(reader, key, since_ms, until_ms))
     if complete and since_ms:
         found += _documents_before(reader, key, since_ms)
     return why.ranking_object(*key, since_ms, why.ranking(found, since_ms, all_of_them=complete))
@@ -112,7 +111,9 @@ class _WithMembers:
         }
 
 
-def _documents(reader: Reader, where: dict[str, Any]) -> Iterator[Object]:
+def documents_of(reader: Reader, key: GroupName, since_ms: int, until_ms: int) -> Iterator[Object]:
+    """A group's generations between two moments, the newest first; read as they are taken."""
+    where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": until_ms}
     after = None
     while True:
         page = reader.generations(where, None, A_READ, after)

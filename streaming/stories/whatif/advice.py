@@ -106,7 +106,7 @@ def told_in_lines(advice: Mapping[str, Any]) -> Iterator[str]:
     answer = advice["answer"]
     yield f"{advice['group']} ({advice['cluster']}) with {answer['title']}:"
     for figure in answer["recorded"]:
-        yield f"  {_instead_of(answer, figure)}"
+        yield f"  {instead_of(answer, figure)}"
     if answer["first"] is not None:
         ranges = {figure: _range(figure, *between) for figure, between in answer["first"].items()}
         said = _THE_CHANGE if "most_tasks" in ranges else _FIRST
@@ -119,7 +119,8 @@ def told_in_lines(advice: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {line}" for line in answer["diff"])
 
 
-def _instead_of(answer: Mapping[str, Any], figure: str) -> str:
+def instead_of(answer: Mapping[str, Any], figure: str) -> str:
+    """One figure of an answer, in words."""
     said = (_OF_CONNECT if "idle_ms" in answer["recorded"] else _OF_CONSUMERS)[figure]
     after = _range(figure, *answer["computed"][figure])
     return f"{said}: {after} instead of {_amount(figure, answer['recorded'][figure])}"

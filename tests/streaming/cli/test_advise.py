@@ -233,7 +233,6 @@ def test_the_examples_of_the_page_are_what_is_printed(
 @pytest.mark.parametrize(
     ("words", "code", "sentence"),
     [
-        (["j-range"], BAD_INPUT, "say what is to differ: --assignor or --static of consumers"),
         (["j-range", "--assignor", "range", "--delay", "1m"], BAD_INPUT, "give one of both"),
         (["j-range", "--assignor", "fair"], BAD_INPUT, "'fair' is no assignor of consumers; take one of range"),
         (
@@ -295,6 +294,20 @@ def test_no_such_setting_of_connect(capsys: pytest.CaptureFixture[str], asked: l
     capture = str(VECTORS / "captures" / "sessioned-4.3.1")
     assert main(["advise", "--group", "connect-main", "--capture", capture, *asked]) == BAD_INPUT
     assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("capture", "group", "code", "sentence"),
+    [
+        ("captures-groups/java-classic", "j-upgrade", DONE, "would have been saved with static members."),
+        ("captures-groups/kip848-a", "k-range", CANNOT_TELL, "Nothing is computed for groups of this kind"),
+    ],
+)
+def test_without_a_setting_those_that_need_no_value_are_told(
+    capsys: pytest.CaptureFixture[str], capture: str, group: str, code: int, sentence: str
+) -> None:
+    words = ("--group", group, "--capture", str(VECTORS / capture))
+    assert sentence in advised(capsys, *words, code=code)
 
 
 def test_a_connect_group_has_no_assignor_of_consumers(capsys: pytest.CaptureFixture[str]) -> None:
