@@ -44,6 +44,7 @@ ADVICE: dict[str, Schema] = {
     "computed_advice": object_of(
         {
             "title": {"type": "string", "description": "The setting, for people."},
+            "words": {"type": "object", "additionalProperties": TEXT, "description": "Of each figure, for people."},
             "recorded": {
                 "type": "object",
                 "additionalProperties": COUNT,

@@ -41,8 +41,8 @@ _OF_CONNECT = {
     "stopped": "connectors and tasks that workers that stayed had to stop",
     "imbalanced": "rebalances that left workers with tasks that differ by more than one",
     "idle_ms": "time without a worker, all connectors and tasks together",
-    "most_tasks": "most tasks of one worker while nobody waited",
 }
+_OF_WORKERS = {**_OF_CONNECT, "most_tasks": "most tasks of one worker while nobody waited"}
 _OF_THE_FIRST = ("moved", "stopped")
 _FIRST = "the first rebalance after the change moves {moved} and stops {stopped}"
 _OF_THE_CHANGE = (*_OF_THE_FIRST, "least_tasks", "most_tasks")
@@ -78,10 +78,10 @@ class AskedHistory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Words:
-    """`figures`: those that the setting changes; `diff`: what to change, a line each."""
+    """`figures`: those that the setting changes, with their words; `diff`: what to change, a line each."""
 
     title: str
-    figures: Sequence[str]
+    figures: Mapping[str, str]
     presumed: str
     diff: Sequence[str]
 
@@ -121,9 +121,8 @@ def told_in_lines(advice: Mapping[str, Any]) -> Iterator[str]:
 
 def instead_of(answer: Mapping[str, Any], figure: str) -> str:
     """One figure of an answer, in words."""
-    said = (_OF_CONNECT if "idle_ms" in answer["recorded"] else _OF_CONSUMERS)[figure]
     after = _range(figure, *answer["computed"][figure])
-    return f"{said}: {after} instead of {_amount(figure, answer['recorded'][figure])}"
+    return f"{answer['words'][figure]}: {after} instead of {_amount(figure, answer['recorded'][figure])}"
 
 
 def _answer(history: AskedHistory, asked: AskedSetting) -> tuple[HistoryAnswer, _Words]:
@@ -133,7 +132,7 @@ def _answer(history: AskedHistory, asked: AskedSetting) -> tuple[HistoryAnswer, 
         return answer, _assignor(generations[0]["protocol"], asked.assignor, asked.connect.release)
     if asked.static:
         static = under_static_members(generations, asked.session_ms)
-        return static.answer, _static(static, asked.session_ms)
+        return static.answer, _static(static, asked.session_ms, of_streams="streams" in generations[0])
     answer = under_setting(generations, asked.connect, history.until_ms)
     return answer, _connect(generations, asked.connect, history.until_ms)
 
@@ -141,7 +140,7 @@ def _answer(history: AskedHistory, asked: AskedSetting) -> tuple[HistoryAnswer, 
 def _assignor(own: str, name: str, release: str | None) -> _Words:
     return _Words(
         title=f"{name} of Kafka {release}" if release else name,
-        figures=tuple(_OF_CONSUMERS),
+        figures=_OF_CONSUMERS,
         presumed="Presumed: equal subscriptions, no racks, and the same members at the same times. How long a rebalance"
         " takes is in no record, so no time is given. From and to are of the courses that were computed: one for each"
         " release that differs, and of cooperative-sticky with and without a second rebalance before the next member"
@@ -161,7 +160,7 @@ def _restarts(own: str, name: str) -> Iterator[str]:
     yield f"+{setting}{CLASSES[name]}"
 
 
-def _static(found: StaticAnswer, session_ms: int | None) -> _Words:
+def _static(found: StaticAnswer, session_ms: int | None, *, of_streams: bool) -> _Words:
     least, most = min(found.for_good), max(found.for_good)
     gone = f"{least} to {most}" if most > least else str(most)
     noticed = f", up to {exact(found.session_ms)} after they went" if most else ""
@@ -169,7 +168,10 @@ def _static(found: StaticAnswer, session_ms: int | None) -> _Words:
     usual = session_ms is None or USUAL_SESSIONS_MS[0] <= session_ms <= USUAL_SESSIONS_MS[1]
     return _Words(
         title=f"static members{times}",
-        figures=("rebalances", "moved"),
+        figures={
+            "rebalances": "rebalances",
+            "moved": "tasks and copies that threads gained" if of_streams else _OF_CONSUMERS["moved"],
+        },
         presumed="Presumed: a process is away as long as between the two records, and comes back with its client id."
         " From and to are of who of several with one client id came back, and of whether those of whom no record tells"
         " left by a request or were removed after their session time-out. Members that went and were not back in time:"
@@ -215,7 +217,7 @@ def _connect(generations: Sequence[Published], asked: ConnectSetting, until_ms: 
         )
     return _Words(
         title=" and ".join(named),
-        figures=[one for one in _OF_CONNECT if one != "most_tasks" or asked.workers is not None],
+        figures=_OF_CONNECT if asked.workers is None else _OF_WORKERS,
         presumed=f"Presumed: {who}, and what is configured is what the records show. Rebalances take no time here, only"
         f" delays and absences do; a delay that runs at the end runs to its end.{beside}"
         f"{f' {DEFAULT_PRESUMED}.' if presumes else ''}",
@@ -256,6 +258,7 @@ def _object(answer: HistoryAnswer, words: _Words, history: AskedHistory) -> dict
     of_first = _OF_THE_CHANGE if "most_tasks" in words.figures else _OF_THE_FIRST
     return {
         "title": words.title,
+        "words": dict(words.figures),
         "recorded": {figure: getattr(answer.recorded, figure) for figure in words.figures},
         "computed": {figure: list(answer.range_of(figure)) for figure in words.figures},
         "left_out": dict(answer.left_out),

@@ -70,7 +70,12 @@ def test_what_would_have_saved_nothing_is_no_line() -> None:
 
 def test_a_tenth_is_worth_a_line_and_less_is_not() -> None:
     def line(recorded: int, most: int) -> list[tuple[str, str]]:
-        figures = {"recorded": {"rebalances": recorded}, "computed": {"rebalances": [0, most]}, "left_out": {}}
+        figures = {
+            "recorded": {"rebalances": recorded},
+            "computed": {"rebalances": [0, most]},
+            "left_out": {},
+            "words": {"rebalances": "x"},
+        }
         return worth_it({"settings": [{"answer": {"title": "x", **figures}}]})
 
     assert (len(line(100, 90)), len(line(100, 91)), len(line(0, 0))) == (1, 0, 0)
