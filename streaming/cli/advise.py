@@ -34,12 +34,11 @@ def advise(arguments: argparse.Namespace) -> int:
         raise InputError(str(why)) from None
     if arguments.output != "table":
         print_for_programs(told, arguments.output)
-    elif told["answer"] is None:
-        print(f"{key[1]} ({key[0]}): cannot tell: {told['why_not']}")
     else:
         for line in told_in_lines(told):
             print(line)
-    return CANNOT_TELL if told["answer"] is None else DONE
+    known = told["answer"] is not None or bool((told["restarts"] or {}).get("rolling"))
+    return DONE if known else CANNOT_TELL
 
 
 def _all_settings(told: Object, output: str) -> int:
@@ -63,7 +62,9 @@ def _asked(arguments: argparse.Namespace) -> AskedSetting:
     delay_ms = None if arguments.delay is None else setting_ms(arguments.delay, "--delay")
     session_ms = None if arguments.session is None else setting_ms(arguments.session, "--session")
     connect = ConnectSetting(delay_ms, arguments.release, arguments.protocol, arguments.workers)
-    asked = AskedSetting(arguments.assignor, arguments.static, session_ms, connect)
+    asked = AskedSetting(arguments.assignor, arguments.static, session_ms, connect, arguments.steps)
+    if asked.steps and (arguments.assignor, arguments.release, arguments.protocol) == (None, None, None):
+        raise InputError("--steps is of --assignor, --release or --protocol; give one of them, too")
     if arguments.static:
         if arguments.assignor is not None or connect != ConnectSetting():
             raise InputError("--static is answered by itself; leave the other settings out")

@@ -153,6 +153,7 @@ def add_group_commands(
     command.add_argument("--delay", metavar="TIME", help="scheduled.rebalance.max.delay.ms of Connect, such as 60s")
     command.add_argument("--protocol", metavar="NAME", help="of Connect: compatible or sessioned instead of eager")
     command.add_argument("--workers", type=int, metavar="NUMBER", help="so many workers of Connect most of the time")
+    command.add_argument("--steps", action="store_true", help="also the rolling restarts, and what each step moves")
     command.add_argument("--release", metavar="NUMBER", help="of Connect or of the consumers, such as 4.3")
     _output(command)
     command.set_defaults(handle=advise)

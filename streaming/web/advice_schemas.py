@@ -38,6 +38,7 @@ ADVICE: dict[str, Schema] = {
             "workers": _MAYBE_COUNT,
             "answer": {"oneOf": [ref("computed_advice"), {"type": "null"}]},
             "why_not": {**_MAYBE_TEXT, "description": "Why nothing could be computed; null where there is an answer."},
+            "restarts": {"type": "null", "description": "Told by the command with --steps."},
         },
         description="Null: that stays as it is.",
     ),

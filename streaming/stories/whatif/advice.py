@@ -14,6 +14,7 @@ from .connect_history import ConnectSetting, last_life, under_setting
 from .connect_past import shown_max_delay_ms
 from .connect_workers import TRIED_CHOICES, choices_left_out, usual_number
 from .history import HistoryAnswer, least_and_most, under_assignor
+from .rolling_told import restarts_object, told_restarts
 from .static_history import StaticAnswer, under_static_members
 
 CLASSES = {
@@ -54,12 +55,14 @@ _THE_CHANGE = (
 
 @dataclass(frozen=True, slots=True)
 class AskedSetting:
-    """What is to differ. `session_ms`: of static members; `connect.release` is of consumers with an assignor, too."""
+    """What is to differ. `session_ms`: of static members; `connect.release` is of consumers with an assignor, too.
+    `steps`: the rolling restarts are told, too."""
 
     assignor: str | None = None
     static: bool = False
     session_ms: int | None = None
     connect: ConnectSetting = field(default_factory=ConnectSetting)
+    steps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +95,10 @@ def advice_object(history: AskedHistory, asked: AskedSetting) -> dict[str, Any]:
         "kind": "advice", "cluster": history.cluster, "group": history.group, "assignor": asked.assignor,
         "static_members": asked.static, "session_timeout_ms": asked.session_ms, "release": asked.connect.release,
         "max_delay_ms": asked.connect.delay_ms, "protocol": asked.connect.protocol, "workers": asked.connect.workers,
-        "answer": None, "why_not": None,
+        "answer": None, "why_not": None, "restarts": None,
     }  # fmt: skip
+    if asked.steps:
+        told["restarts"] = restarts_object(history.generations, asked.assignor, asked.connect, there=history.there)
     try:
         answer, words = _answer(history, asked)
     except CannotPredict as why:
@@ -104,19 +109,28 @@ def advice_object(history: AskedHistory, asked: AskedSetting) -> dict[str, Any]:
 def told_in_lines(advice: Mapping[str, Any]) -> Iterator[str]:
     """The object for people."""
     answer = advice["answer"]
-    yield f"{advice['group']} ({advice['cluster']}) with {answer['title']}:"
+    if answer is None:
+        yield f"{advice['group']} ({advice['cluster']}): cannot tell: {advice['why_not']}"
+    else:
+        yield f"{advice['group']} ({advice['cluster']}) with {answer['title']}:"
+        yield from (f"  {line}" for line in _lines(answer))
+    if advice["restarts"] is not None:
+        yield from (f"  {line}" for line in told_restarts(advice["restarts"]))
+
+
+def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
     for figure in answer["recorded"]:
-        yield f"  {instead_of(answer, figure)}"
+        yield instead_of(answer, figure)
     if answer["first"] is not None:
         ranges = {figure: _range(figure, *between) for figure, between in answer["first"].items()}
         said = _THE_CHANGE if "most_tasks" in ranges else _FIRST
-        yield f"  {said.format_map(ranges)}, if all workers are there"
+        yield f"{said.format_map(ranges)}, if all workers are there"
     for why, count in answer["left_out"].items():
-        yield f"  left out: {counted(count, 'rebalance')}: {why}"
+        yield f"left out: {counted(count, 'rebalance')}: {why}"
     if not answer["all"]:
-        yield f"  left out: all before the newest {answer['generations']:,} generations"
-    yield f"  {answer['presumed']}"
-    yield from (f"  {line}" for line in answer["diff"])
+        yield f"left out: all before the newest {answer['generations']:,} generations"
+    yield str(answer["presumed"])
+    yield from answer["diff"]
 
 
 def instead_of(answer: Mapping[str, Any], figure: str) -> str:

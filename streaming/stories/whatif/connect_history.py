@@ -24,11 +24,12 @@ from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, PlayedRound, Worker
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.leader.rounds import JAVA_BEFORE_19, JAVA_FROM_19
-from rebalance_monitor.streaming.core.connect.observed import EAGER, STATIC, ConnectorOrTask
+from rebalance_monitor.streaming.core.connect.observed import EAGER, STATIC
 from rebalance_monitor.streaming.core.costs import CONNECT
 from rebalance_monitor.streaming.stories.known import Published
 from .change import CannotPredict, WrongChange, check_release
 from .connect import MOST_JOBS, MOST_WORKERS
+from .connect_figures import figures_of, held_by, spread_of
 from .connect_past import calm, configured, hands, jobs_of, readable, recorded, settled_memory, shown_max_delay_ms
 from .connect_workers import OtherWorkers, with_number
 from .history import HistoryAnswer, HistoryFigures
@@ -36,6 +37,7 @@ from .history import HistoryAnswer, HistoryFigures
 INCREMENTAL = ("compatible", "sessioned")
 NOT_CALM = "it came while workers waited or gave up something, after what could not be played"
 EARLIER_LIFE = "it came before the group was deleted or began anew"
+UNKNOWN_PROTOCOL = "the release does not know the protocol"
 NO_FIT = "the workers, connectors and tasks that the records show do not give its recorded answer"
 
 
@@ -61,7 +63,7 @@ class ConnectSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
+class PlayedBy:
     """By what a stretch is played."""
 
     era: Era
@@ -97,33 +99,41 @@ def under_setting(generations: Sequence[Published], setting: ConnectSetting, unt
     if not generations:
         raise CannotPredict("no generation of the group is known in that time")
     life = last_life(generations)
-    _check(life, setting)
-    shown_ms = shown_max_delay_ms(generations)
-    own_ms = DEFAULT_MAX_DELAY_MS if shown_ms is None else shown_ms
-    widest = max((len(configured(one)) for one in life), default=0)
-    javas = (JAVA_BEFORE_19, JAVA_FROM_19) if rests_on_java(range(widest + 1)) else (JAVA_BEFORE_19,)
-    named = {name for one in life for name in one["verdict"]["eras"]}
+    check(life, setting)
     others = [None] if setting.workers is None else [*with_number(life, setting.workers, until_ms)]
-    delay_ms = own_ms if setting.delay_ms is None else setting.delay_ms
     found = []
-    for era, java in product([ERAS[name] for name in ERAS if name in named] or [NEWEST], javas):
+    for own, asked in played_by(generations, setting):
         with suppress(CannotAssign):  # a release that does not know the protocol
-            own = _played(life, _Rules(era, java, own_ms))
-            for other, workers in product(_others(era, setting, life[-1]["protocol"]), others):
+            played = _played(life, own)
+            for one, workers in product(asked, others):
                 with suppress(CannotAssign):
-                    found.append(_sums(life[-1], own, _Rules(other, java, delay_ms, setting.protocol, workers)))
+                    found.append(_sums(life[-1], played, replace(one, workers=workers)))
     if not found:
-        raise CannotPredict("the release does not know the protocol")
+        raise CannotPredict(UNKNOWN_PROTOCOL)
     most = max(one.own.computed for one in found)
     best = [one for one in found if one.own.computed == most]
-    own = best[0].own
+    recorded = best[0].own
     if not most:
-        told = "; ".join(f"{count} times: {why}" for why, count in own.left_out.items())
+        told = "; ".join(f"{count} times: {why}" for why, count in recorded.left_out.items())
         raise CannotPredict(f"no rebalance can be computed ({told or 'there was none'})")
     courses = tuple(dict.fromkeys(one.other for one in best))
     first = tuple(dict.fromkeys(one.first for one in best if one.first is not None))
-    left_out = +(own.left_out + Counter({EARLIER_LIFE: len(generations) - len(life)}))
-    return HistoryAnswer(recorded=own.figures, courses=courses, left_out=left_out, first=first)
+    left_out = +(recorded.left_out + Counter({EARLIER_LIFE: len(generations) - len(life)}))
+    return HistoryAnswer(recorded=recorded.figures, courses=courses, left_out=left_out, first=first)
+
+
+def played_by(generations: Sequence[Published], setting: ConnectSetting) -> Iterator[tuple[PlayedBy, list[PlayedBy]]]:
+    """The group's own rules, as its verdicts allow them, and to each those under the setting. `generations`: the newest
+    first."""
+    life, shown_ms = last_life(generations), shown_max_delay_ms(generations)
+    own_ms = DEFAULT_MAX_DELAY_MS if shown_ms is None else shown_ms
+    delay_ms = own_ms if setting.delay_ms is None else setting.delay_ms
+    widest = max((len(configured(one)) for one in life), default=0)
+    javas = (JAVA_BEFORE_19, JAVA_FROM_19) if rests_on_java(range(widest + 1)) else (JAVA_BEFORE_19,)
+    named = {name for one in life for name in one["verdict"]["eras"]}
+    for era, java in product([ERAS[name] for name in ERAS if name in named] or [NEWEST], javas):
+        others = _others(era, setting, life[-1]["protocol"])
+        yield PlayedBy(era, java, own_ms), [PlayedBy(one, java, delay_ms, setting.protocol) for one in others]
 
 
 def last_life(generations: Sequence[Published]) -> list[Published]:
@@ -141,7 +151,8 @@ def _others(own: Era, setting: ConnectSetting, protocol: str) -> Sequence[Era]:
         raise WrongChange(f"{why}; write one such as 4.3") from None
 
 
-def _check(life: Sequence[Published], setting: ConnectSetting) -> None:
+def check(life: Sequence[Published], setting: ConnectSetting) -> None:
+    """CannotPredict, WrongChange."""
     if setting.release is not None:
         check_release(setting.release)
     if setting.protocol not in (None, *INCREMENTAL):
@@ -163,10 +174,10 @@ def _check(life: Sequence[Published], setting: ConnectSetting) -> None:
         raise CannotPredict(f"the group has more than {MOST_JOBS:,} tasks or {MOST_WORKERS} workers")
 
 
-def _played(life: Sequence[Published], own: _Rules) -> _Played:
+def _played(life: Sequence[Published], own: PlayedBy) -> _Played:
     made, place = _Played(), 0
     while place + 1 < len(life):
-        begins = _begins(life[place])
+        begins = begins_at(life[place])
         events, end, figures = _stretch(life, place, own) if begins else ([], place, HistoryFigures())
         if end == place:
             made.left_out[NO_FIT if begins else NOT_CALM] += 1
@@ -179,30 +190,30 @@ def _played(life: Sequence[Published], own: _Rules) -> _Played:
     return made
 
 
-def _sums(last: Published, own: _Played, asked: _Rules) -> _Sums:
+def _sums(last: Published, own: _Played, asked: PlayedBy) -> _Sums:
     total = HistoryFigures()
     for generation, events in own.stretches:
-        cluster = _begin(generation, asked)
-        held = _held(cluster)
+        cluster = begin(generation, asked)
+        held = held_by(cluster)
         for event in _with_others(generation, events, asked.workers):
             _happens(cluster, event)
         cluster.settle()
-        total += _figures(cluster, held)
-    return _Sums(own, total, _first(last, asked) if _begins(last) else None)
+        total += figures_of(cluster, held)
+    return _Sums(own, total, _first(last, asked) if begins_at(last) else None)
 
 
-def _first(last: Published, asked: _Rules) -> HistoryFigures | None:
+def _first(last: Published, asked: PlayedBy) -> HistoryFigures | None:
     """The rebalance that comes once the setting is another one; with another number of workers, all until everything is
     given out among them. None where none of these workers is there now."""
-    now = _begin(last, replace(asked, workers=None))
-    held = _held(now)
+    now = begin(last, replace(asked, workers=None))
+    held = held_by(now)
     if asked.workers is None:
         now.rebalance()
-        return _figures(now, held)
+        return figures_of(now, held)
     _change(now, asked.workers.of(frozenset(now.workers)))
     now.settle()
-    figures = _figures(now, held)
-    return replace(figures, most_tasks=_spread(_held(now)).most_tasks) if now.workers else None
+    figures = figures_of(now, held)
+    return replace(figures, most_tasks=spread_of(held_by(now)).most_tasks) if now.workers else None
 
 
 def _with_others(generation: Published, events: Iterable[_Event], workers: OtherWorkers | None) -> Iterator[_Event]:
@@ -219,16 +230,17 @@ def _with_others(generation: Published, events: Iterable[_Event], workers: Other
         recorded, there, counts = event.members, members, event.counts
 
 
-def _begins(generation: Published) -> bool:
+def begins_at(generation: Published) -> bool:
+    """Whether playing can begin there: all is known, and nobody waits."""
     known = generation["verdict"]["grade"] == "match" and bool(generation["members"])
     return known and readable(generation) and calm(generation)
 
 
-def _stretch(life: Sequence[Published], first: int, own: _Rules) -> tuple[list[_Event], int, HistoryFigures]:
+def _stretch(life: Sequence[Published], first: int, own: PlayedBy) -> tuple[list[_Event], int, HistoryFigures]:
     """The events from a generation on, the last one of the stretch, and its figures: as long as playing gives what is
     recorded."""
-    cluster, events = _begin(life[first], own), list[_Event]()
-    held = _held(cluster)
+    cluster, events = begin(life[first], own), list[_Event]()
+    held = held_by(cluster)
     found, place = (0, first, HistoryFigures()), first
     while place + 1 < len(life) and readable(life[place + 1]):
         before, number = life[place], len(cluster.rounds)
@@ -244,11 +256,12 @@ def _stretch(life: Sequence[Published], first: int, own: _Rules) -> tuple[list[_
             break
         place += len(fresh)
         if calm(life[place]):
-            found = len(events), place, _figures(cluster, held)
+            found = len(events), place, figures_of(cluster, held)
     return events[: found[0]], found[1], found[2]
 
 
-def _begin(generation: Published, rules: _Rules) -> Cluster:
+def begin(generation: Published, rules: PlayedBy) -> Cluster:
+    """The group as it stands after a generation."""
     made = Cluster(
         connectors=configured(generation),
         era=rules.era,
@@ -329,47 +342,3 @@ def _as_recorded(rounds: Iterable[PlayedRound], generations: Sequence[Published]
     return 0 < len(played) == len(generations) and all(
         recorded(one.result, generation) for one, generation in zip(played, generations, strict=True)
     )
-
-
-_Holds = Mapping[str, frozenset[ConnectorOrTask]]
-"""What each worker has, by its member id."""
-
-
-def _held(cluster: Cluster) -> _Holds:
-    return {name: one.jobs for name, one in cluster.workers.items()}
-
-
-def _figures(cluster: Cluster, before: _Holds) -> HistoryFigures:
-    """`before`: what the workers had before its first round, when nobody waited."""
-    total = HistoryFigures(rebalances=len(cluster.rounds), idle_ms=sum(cluster.waited_ms.values()))
-    total += _spread(before)
-    for one in cluster.rounds:
-        after, stopped = _after(one, before, eager=cluster.protocol == EAGER)
-        moved = sum(len(held - before.get(name, frozenset())) for name, held in after.items())
-        total += HistoryFigures(moved=moved, stopped=stopped)
-        if _at_rest(one):
-            spread = _spread(after)
-            total += replace(spread, imbalanced=(spread.most_tasks or 0) - (spread.least_tasks or 0) > 1)
-        before = after
-    return total
-
-
-def _after(one: PlayedRound, before: _Holds, *, eager: bool) -> tuple[_Holds, int]:
-    """What everybody has then, and how much those that stayed had to stop for it."""
-    after: dict[str, frozenset[ConnectorOrTask]] = {}
-    stopped = 0
-    for name, share in one.result.shares.items():
-        had = before.get(name, frozenset())
-        stop = had if eager else had & {*share.revoked.connectors, *share.revoked.tasks}
-        after[name] = had - stop | {*share.assigned.connectors, *share.assigned.tasks}
-        stopped += len(stop)
-    return after, stopped
-
-
-def _at_rest(one: PlayedRound) -> bool:
-    return not one.result.delay_ms and not any(share.revoked for share in one.result.shares.values())
-
-
-def _spread(holds: _Holds) -> HistoryFigures:
-    loads = [sum(isinstance(job, tuple) for job in held) for held in holds.values()]
-    return HistoryFigures(most_tasks=max(loads, default=None), least_tasks=min(loads, default=None))

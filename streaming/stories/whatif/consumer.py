@@ -44,6 +44,8 @@ class DealtMember:
     instance_id: str | None
     holds: tuple[TopicPartition, ...]
     generation: int
+    gives_all: bool = False
+    """Before it joins it gives up everything, whatever the assignor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class ClassicDeal:
             id=member_id,
             instance_id=one.instance_id,
             topics=tuple(self.topics),
-            owned=() if self.eager else tuple(sorted(one.holds)),
+            owned=() if self.eager or one.gives_all else tuple(sorted(one.holds)),
             generation=one.generation,
             claim=claim,
         )
@@ -98,7 +100,7 @@ def predict(change: GroupChange, generations: Sequence[Published], ids: Ids = id
     static = who.bouncing if silent_ms else ()
     if silent_ms > change.away_ms:
         who = Concerned(who.leaving, (), who.names)
-    deals = [deal for deal in deals_of(generation) if _fits(deal, members, generation)]
+    deals = [deal for deal in deals_of(generation) if fits(deal, members, generation)]
     deals = _shown(deals, generations)
     if not deals:
         raise CannotPredict(
@@ -192,7 +194,7 @@ def deals_of(generation: Published) -> Iterator[ClassicDeal]:
             yield ClassicDeal(name, era, topics, eager=False)
 
 
-def _fits(deal: ClassicDeal, members: Mapping[str, DealtMember], generation: Published) -> bool:
+def fits(deal: ClassicDeal, members: Mapping[str, DealtMember], generation: Published) -> bool:
     """Whether it gives the last assignment again; while partitions change hands, nobody can tell."""
     again = deal.shares(members)
     if again is None:

@@ -1,0 +1,89 @@
+"""The rolling restart of a Connect group through mixed protocols or releases: what each step moves, as the group is
+now.
+
+The group speaks the lowest protocol that all workers offer, and each offers the lower ones, too: so one restart is
+enough, and the new protocol comes when the last worker leaves that has the old one. The leader's release and its delay
+decide, so it is restarted last.
+
+    w1 (leads)   w2 new   w3       the leader's release assigns, in the old protocol
+                 w2 new   w3 new   a new leader, which remembers nothing, in the new protocol
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+
+from rebalance_monitor.assignors.connect.round import CannotAssign
+from rebalance_monitor.streaming.core.connect.advice.cluster import RESTART_MS, Worker
+from rebalance_monitor.streaming.core.connect.observed import EAGER
+from rebalance_monitor.streaming.stories.known import Published, names_of
+from .change import CannotPredict, Concerned, GroupChange, ids_to_come
+from .connect_figures import figures_of, held_by
+from .connect_history import (
+    UNKNOWN_PROTOCOL,
+    ConnectSetting,
+    PlayedBy,
+    begin,
+    begins_at,
+    check,
+    last_life,
+    played_by,
+)
+from .history import HistoryFigures
+from .rolling import RollingRestart, steps_of
+
+TRIED_IDS = 4
+MOST_RESTARTED = 50
+_PRESUMED = "nobody else comes or goes, and each worker leaves as it ends"
+
+
+def rolling_restart(generations: Sequence[Published], setting: ConnectSetting) -> RollingRestart:
+    """`generations`: the newest first. CannotPredict, WrongChange."""
+    last = generations[0]
+    check(last_life(generations), setting)
+    if not begins_at(last):
+        raise CannotPredict(
+            "nobody is in the group, workers wait or give up something, or its last verdict is no match"
+        )
+    if len(last["members"]) > MOST_RESTARTED:
+        raise CannotPredict(f"the group has more than {MOST_RESTARTED} workers")
+    names = names_of(last)
+    order = sorted(names, key=lambda one: (one == last["leader"], names[one]))
+    who = Concerned((), tuple(order), names)
+    courses = []
+    for own, asked in played_by(generations, setting):
+        for rules in asked:
+            for _, back in islice(ids_to_come(GroupChange(), who, last), TRIED_IDS):
+                with suppress(CannotAssign):
+                    courses.append(list(_course(last, own, rules, [(one, back[one]) for one in order])))
+    if not courses:
+        raise CannotPredict(UNKNOWN_PROTOCOL)
+    then = [last["protocol"]] * (len(order) - 1) + [setting.protocol or last["protocol"]]
+    return RollingRestart(
+        title="one rolling restart, the leader last",
+        steps=steps_of([names[one] for one in order], then, courses),
+        presumed=_PRESUMED,
+        away_ms=RESTART_MS,
+    )
+
+
+def _course(
+    last: Published, own: PlayedBy, asked: PlayedBy, order: Sequence[tuple[str, str]]
+) -> Iterator[HistoryFigures]:
+    """`order`: member ids before and after, in the order of the restarts."""
+    cluster = begin(last, own)
+    for place, (old, new) in enumerate(order, 1):
+        held = held_by(cluster)
+        del cluster.workers[old]
+        from_eager = place == len(order) and cluster.protocol == EAGER and asked.protocol is not None
+        if place == len(order):
+            cluster.max_delay_ms, cluster.protocol = asked.delay_ms, asked.protocol or cluster.protocol
+        if cluster.workers:
+            cluster.rebalance()
+        cluster.wait(RESTART_MS)
+        cluster.workers[new] = Worker(era=asked.era)
+        cluster.rebalance()
+        cluster.settle()
+        yield figures_of(cluster, held, from_eager=from_eager)
+        cluster.rounds.clear()
+        cluster.waited_ms.clear()

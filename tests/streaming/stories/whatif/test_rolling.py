@@ -1,0 +1,139 @@
+"""Rolling restarts through mixed assignors and protocols: what a real upgrade moved, and Connect's order."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, capture_of
+from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
+from rebalance_monitor.streaming.stories.known import Published
+from rebalance_monitor.streaming.stories.whatif.change import CannotPredict
+from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting
+from rebalance_monitor.streaming.stories.whatif.connect_rolling import rolling_restart
+from rebalance_monitor.streaming.stories.whatif.consumer import ClassicDeal, deals_of, fits, members_of
+from rebalance_monitor.streaming.stories.whatif.consumer_rolling import restarts, rolling_restarts
+from rebalance_monitor.streaming.stories.whatif.history import least_and_most
+from rebalance_monitor.streaming.stories.whatif.rolling_told import restarts_object, told_restarts
+
+VECTORS = Path(__file__).parents[3] / "vectors"
+CLASSIC = "captures-groups/java-classic"
+COOPERATIVE = "cooperative-sticky"
+
+
+@cache
+def captured(capture: str) -> CapturedGroups:
+    return capture_of(str(VECTORS / capture))
+
+
+def until(capture: str, group: str, number: int) -> list[Published]:
+    """The newest first, up to this generation."""
+    generations = captured(capture).generations((Path(capture).name, group))
+    return [one for one in generations if one["generation"] <= number]
+
+
+def by_client(generation: Published) -> dict[str, Any]:
+    return {one["client_id"]: one for one in generation["members"]}
+
+
+def recorded(generations: dict[int, Published], first: int, last: int) -> tuple[int, int, int]:
+    """Rebalances, what members gained, and what those that stayed stopped: all they had until their second restart,
+    after which their client ids end with .2."""
+    moved = stopped = 0
+    for number in range(first, last + 1):
+        had, has = (
+            {name: _partitions(one) for name, one in by_client(generations[at]).items()} for at in (number - 1, number)
+        )
+        moved += sum(len(own - had.get(name, set())) for name, own in has.items())
+        stopped += sum(
+            len(had[name] - own if name.endswith(".2") else had[name]) for name, own in has.items() if name in had
+        )
+    return last - first + 1, moved, stopped
+
+
+def _partitions(member: Published) -> set[tuple[str, int]]:
+    return {(topic, number) for topic, number in member["assigned"]["partitions"]}
+
+
+def test_each_step_of_a_real_upgrade_moved_what_is_computed() -> None:
+    """From generation 1 on, of which one member had both assignors already: two steps of the first restart, and three
+    of the second. The last member with range alone left in generation 4, from which on cooperative-sticky assigned."""
+    generations = {one["generation"]: one for one in until(CLASSIC, "j-upgrade", 13)}
+    ids = {
+        number: {name: one["member_id"] for name, one in by_client(generations[number]).items()}
+        for number in generations
+    }
+    first = [(ids[1]["j-upgrade-1.0"], ids[3]["j-upgrade-1.1"]), (ids[1]["j-upgrade-2.0"], ids[5]["j-upgrade-2.1"])]
+    second = [
+        (ids[1]["j-upgrade-0.1"], ids[7]["j-upgrade-0.2"]),
+        (ids[3]["j-upgrade-1.1"], ids[9]["j-upgrade-1.2"]),
+        (ids[5]["j-upgrade-2.1"], ids[12]["j-upgrade-2.2"]),
+    ]
+    members = members_of(generations[1])
+    old = next(deal for deal in deals_of(generations[1]) if fits(deal, members, generations[1]))
+    new = ClassicDeal(COOPERATIVE, ASSIGNORS[COOPERATIVE].era_of("4.3"), old.topics, eager=True)
+    found = restarts(members, old, new, first, second)
+    assert found is not None
+    assert [[(one.rebalances, one.moved, one.stopped) for one in steps] for steps in found] == [
+        [recorded(generations, 2, 3), recorded(generations, 4, 5)],
+        [recorded(generations, 6, 7), recorded(generations, 8, 10), recorded(generations, 11, 13)],
+    ]
+
+
+def test_the_new_assignor_comes_with_the_last_member_and_then_stops_less() -> None:
+    both, alone = rolling_restarts(until(CLASSIC, "j-upgrade", 1), COOPERATIVE)
+    assert [one.then for one in both.steps] == ["range", "range", COOPERATIVE]
+    assert [one.then for one in alone.steps] == [COOPERATIVE] * 3
+    stopped = [least_and_most(one.courses, "stopped")[1] for one in (*both.steps, *alone.steps)]
+    assert stopped[:4] == [15, 15, 15, 15], "everybody that stays gives up everything, twice"
+    assert stopped[4] > stopped[5]
+
+
+@pytest.mark.parametrize(
+    ("group", "number", "assignor", "why"),
+    [
+        ("j-range", 50, COOPERATIVE, "members are static"),
+        ("j-upgrade", 1, "range", "the group has range already"),
+        ("j-upgrade", 11, "range", "from cooperative-sticky back to an eager assignor"),
+        ("j-upgrade", 13, "sticky", "from cooperative-sticky back to an eager assignor"),
+    ],
+)
+def test_restarts_of_consumers_that_are_not_computed(group: str, number: int, assignor: str, why: str) -> None:
+    with pytest.raises(CannotPredict, match=why):
+        rolling_restarts(until(CLASSIC, group, number), assignor)
+
+
+def test_connect_speaks_the_new_protocol_once_the_last_worker_leaves_that_has_the_old_one() -> None:
+    generations = until("captures/eager-2.8.2", "eager-282", 22)
+    restart = rolling_restart(generations, ConnectSetting(protocol="sessioned"))
+    assert [one.then for one in restart.steps] == ["default"] * 4 + ["sessioned"]
+    leader = next(one for one in generations[0]["members"] if one["member_id"] == generations[0]["leader"])
+    assert restart.steps[-1].member == leader["worker"]
+    held = sum(len(one["assigned"]["connectors"]) + len(one["assigned"]["tasks"]) for one in generations[0]["members"])
+    before, last = restart.steps[0], restart.steps[-1]
+    lost = len(leader["assigned"]["connectors"]) + len(leader["assigned"]["tasks"])
+    assert least_and_most(before.courses, "stopped")[1] > held, "in the eager protocol two rebalances stop everything"
+    assert held - lost - 3 <= least_and_most(last.courses, "stopped")[0] < held + lost, "then one does"
+
+
+def test_the_leaders_release_assigns_until_the_leader_restarts() -> None:
+    """Before 3.4 workers are left uneven; so they are until the last step, whatever the others run."""
+    generations = until("captures/compatible-2.8.2", "compat-282", 21)
+    new, old = (rolling_restart(generations, ConnectSetting(release=release)) for release in ("4.3", "2.8"))
+    assert new.steps[:-1] == old.steps[:-1]
+    assert new.steps[-1] != old.steps[-1]
+
+
+def test_where_workers_wait_no_restart_is_computed() -> None:
+    with pytest.raises(CannotPredict, match="workers wait"):
+        rolling_restart(until("captures/sessioned-4.3.1", "connect-main", 11), ConnectSetting(release="4.3"))
+
+
+def test_restarts_are_told_with_what_each_step_moves() -> None:
+    told = restarts_object(until(CLASSIC, "j-upgrade", 1), COOPERATIVE, ConnectSetting(release="4.3"), there=True)
+    lines = list(told_restarts(told))
+    assert lines[0] == "first rolling restart, with both assignors:"
+    assert lines[3] == "  j-upgrade-2.0 on 127.0.0.1: 2 rebalances, moves 10, stops 15; then cooperative-sticky"
+    gone = restarts_object([], COOPERATIVE, ConnectSetting(), there=False)
+    assert list(told_restarts(gone)) == ["rolling restarts: cannot tell: nobody is in the group"]
