@@ -38,7 +38,7 @@ ADVICE: dict[str, Schema] = {
             "workers": _MAYBE_COUNT,
             "answer": {"oneOf": [ref("computed_advice"), {"type": "null"}]},
             "why_not": {**_MAYBE_TEXT, "description": "Why nothing could be computed; null where there is an answer."},
-            "restarts": {"type": "null", "description": "Told by the command with --steps."},
+            "restarts": {"type": "null", "description": "Of `advise --steps` alone."},
         },
         description="Null: that stays as it is.",
     ),

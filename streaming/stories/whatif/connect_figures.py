@@ -7,16 +7,16 @@ from rebalance_monitor.streaming.core.connect.advice.cluster import Cluster, Pla
 from rebalance_monitor.streaming.core.connect.observed import EAGER, ConnectorOrTask
 from .history import HistoryFigures
 
-Holds = Mapping[str, frozenset[ConnectorOrTask]]
+WorkerHolds = Mapping[str, frozenset[ConnectorOrTask]]
 """What each worker has, by its member id."""
 
 
-def held_by(cluster: Cluster) -> Holds:
+def held_by(cluster: Cluster) -> WorkerHolds:
     """What each worker holds now."""
     return {name: one.jobs for name, one in cluster.workers.items()}
 
 
-def figures_of(cluster: Cluster, before: Holds, *, from_eager: bool = False) -> HistoryFigures:
+def figures_of(cluster: Cluster, before: WorkerHolds, *, from_eager: bool = False) -> HistoryFigures:
     """`before`: what the workers had before its first round, when nobody waited. `from_eager`: the protocol was eager
     until then, so everybody stops everything for that round."""
     total = HistoryFigures(rebalances=len(cluster.rounds), idle_ms=sum(cluster.waited_ms.values()))
@@ -34,7 +34,7 @@ def figures_of(cluster: Cluster, before: Holds, *, from_eager: bool = False) -> 
     return total
 
 
-def _share_out(one: PlayedRound, before: Holds, *, eager: bool) -> tuple[Holds, int]:
+def _share_out(one: PlayedRound, before: WorkerHolds, *, eager: bool) -> tuple[WorkerHolds, int]:
     """What everybody has then, and how much those that stayed had to stop for it."""
     after: dict[str, frozenset[ConnectorOrTask]] = {}
     stopped = 0
@@ -50,7 +50,7 @@ def _at_rest(one: PlayedRound) -> bool:
     return not one.result.delay_ms and not any(share.revoked for share in one.result.shares.values())
 
 
-def spread_of(holds: Holds) -> HistoryFigures:
+def spread_of(holds: WorkerHolds) -> HistoryFigures:
     """The most and the least tasks of one worker."""
     loads = [sum(isinstance(job, tuple) for job in held) for held in holds.values()]
     return HistoryFigures(most_tasks=max(loads, default=None), least_tasks=min(loads, default=None))

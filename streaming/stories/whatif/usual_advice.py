@@ -106,11 +106,8 @@ def _of_connect(advice: Mapping[str, Any]) -> str:
 def _saved(answer: Mapping[str, Any]) -> list[str]:
     """The figures that would have been lower, whatever the course."""
     recorded, computed = answer["recorded"], answer["computed"]
-    return [
-        one
-        for one in recorded
-        if 0 <= computed[one][1] * 100 <= recorded[one] * (100 - SAVES_PERCENT) and recorded[one]
-    ]
+    most = 100 - SAVES_PERCENT
+    return [one for one, amount in recorded.items() if amount and computed[one][1] * 100 <= amount * most]
 
 
 def _line(answer: Mapping[str, Any]) -> str:
