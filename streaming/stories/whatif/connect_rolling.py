@@ -1,9 +1,9 @@
 """The rolling restart of a Connect group through mixed protocols or releases: what each step moves, as the group is
 now.
 
-The group speaks the lowest protocol that all workers offer, and each offers the lower ones, too: so one restart is
-enough, and the new protocol comes when the last worker leaves that has the old one. The leader's release and its delay
-decide, so it is restarted last.
+The group speaks the highest protocol that all workers offer, and each offers the lower ones, too. So one restart is
+enough: a higher protocol comes when the last worker leaves that has the old one, a lower one when the first is back.
+Both incremental protocols assign alike. The leader's release and its delay decide, so it is restarted last.
 
     w1 (leads)   w2 new   w3       the leader's release assigns, in the old protocol
                  w2 new   w3 new   a new leader, which remembers nothing, in the new protocol
@@ -20,6 +20,7 @@ from rebalance_monitor.streaming.stories.known import Published, names_of
 from .change import CannotPredict, Concerned, GroupChange, ids_to_come
 from .connect_figures import figures_of, held_by
 from .connect_history import (
+    INCREMENTAL,
     UNKNOWN_PROTOCOL,
     ConnectSetting,
     PlayedBy,
@@ -32,6 +33,8 @@ from .connect_history import (
 from .history import HistoryFigures
 from .rolling import RollingRestart, steps_of
 
+PROTOCOLS = (EAGER, *INCREMENTAL)
+"""The lowest first."""
 TRIED_IDS = 4
 MOST_RESTARTED = 50
 _PRESUMED = "nobody else comes or goes, and each worker leaves as it ends"
@@ -58,7 +61,9 @@ def rolling_restart(generations: Sequence[Published], setting: ConnectSetting) -
                     courses.append(list(_course(last, own, rules, [(one, back[one]) for one in order])))
     if not courses:
         raise CannotPredict(UNKNOWN_PROTOCOL)
-    then = [last["protocol"]] * (len(order) - 1) + [setting.protocol or last["protocol"]]
+    protocol = setting.protocol or last["protocol"]
+    mixed = min(protocol, last["protocol"], key=PROTOCOLS.index)
+    then = [mixed] * (len(order) - 1) + [protocol]
     return RollingRestart(
         title="one rolling restart, the leader last",
         steps=steps_of([names[one] for one in order], then, courses),

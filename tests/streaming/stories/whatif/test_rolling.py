@@ -125,6 +125,12 @@ def test_the_leaders_release_assigns_until_the_leader_restarts() -> None:
     assert new.steps[-1] != old.steps[-1]
 
 
+def test_a_lower_protocol_of_connect_comes_with_the_first_worker() -> None:
+    generations = until("captures/sessioned-4.3.1", "connect-main", 29)
+    restart = rolling_restart(generations, ConnectSetting(protocol="compatible"))
+    assert [one.then for one in restart.steps] == ["compatible"] * 5
+
+
 def test_where_workers_wait_no_restart_is_computed() -> None:
     with pytest.raises(CannotPredict, match="workers wait"):
         rolling_restart(until("captures/sessioned-4.3.1", "connect-main", 11), ConnectSetting(release="4.3"))
