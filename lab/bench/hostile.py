@@ -264,7 +264,7 @@ def one(dsn: str, query: LiteralString) -> int:
 def measure(wanted: Sequence[str], seconds: float, progress: Progress) -> list[str]:
     """Prints a line for each spell; what was lost, in sentences."""
     connect = {"hostile-connect": {"config_topic": CONFIGS, "status_topic": STATUSES}}
-    told = described(small_load())
+    told = described(small_load().settings)
     settings = {"source": {"max_bytes_per_second_per_broker": 10**10}}
     broker = {**BROKER, "offsets.topic.num.partitions": LOG_PARTITIONS, "message.max.bytes": topic.LARGEST_BYTES}
     with lab_in(FOLDER / "hostile", progress) as lab:

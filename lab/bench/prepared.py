@@ -14,6 +14,7 @@ from lab.bench import topic
 from lab.bench.generations.connect import STATUS_PARTITIONS
 from lab.bench.generations.load import Load
 from lab.errors import LabError
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, replay
 
 PARTITIONS = 10
@@ -94,7 +95,7 @@ class TrueGenerations:
         return self.load.size.log_partitions
 
     def cluster(self) -> dict[str, Any]:
-        return described(self.load)
+        return described(self.load.settings)
 
     def fill(self, bootstrap: str) -> Written:
         told = self.load.settings.connect.values()
@@ -144,9 +145,8 @@ class TrueGenerations:
             )
 
 
-def described(load: Load) -> dict[str, Any]:
-    """What the job is told of the cluster of a load."""
-    told = load.settings
+def described(told: ClusterSettings) -> dict[str, Any]:
+    """The same, as a configuration says it."""
     connect = {
         name: {key: value for key, value in asdict(one).items() if key in _CONNECT_KEYS}
         for name, one in told.connect.items()

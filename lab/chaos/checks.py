@@ -50,11 +50,12 @@ def check(world: World) -> Found:
         (one.partition, one.offset)
         for one in records
         if one.topic == OFFSETS_TOPIC
-        and parse(Coordinates(one.topic, one.partition, one.offset), one.key, one.value) is not None
+        and (read := parse(Coordinates(one.topic, one.partition, one.offset), one.key, one.value)) is not None
+        and read.members > 0
     }
     stored = Counter({(int(str(p)), int(str(o))): int(str(n)) for p, o, n in world.rows(_STORED)})
     load = world.load.load
-    said = judged_by(replay(records, load.settings, knowledge=load.knowledge(load.start_ms - 1)).objects)
+    said = judged_by(replay(records, world.settings, knowledge=load.knowledge(load.start_ms - 1)).objects)
     found = judged_by(document for (document,) in world.rows(_DOCUMENTS))  # type: ignore[misc]
     unlike = [
         (f"generation at offset {offset} of {group}", found[group].get(offset), verdict)
@@ -63,12 +64,12 @@ def check(world: World) -> Found:
         if found[group].get(offset) != verdict
     ]
     keys = {str(key) for key, _, _ in world.rows(_KEYS)}
-    arrived = world.receiver.inbox.raw()
+    arrived = world.receiver.arrived()
     strange = [(p, o) for (p, o), count in sorted(stored.items()) if count > 1 or (p, o) not in truth]
     reopened = [f"incident {one}" for (one,) in world.rows(_REOPENED)]
     return Found(
         generations=len(truth),
-        lost=tuple(f"partition {p} offset {o}" for p, o in sorted(truth - stored.keys())),
+        lost=(*(f"partition {p} offset {o}" for p, o in sorted(truth - stored.keys())), *world.group.uncopied()),
         doubled=(*(f"partition {p} offset {o}" for p, o in strange), *reopened),
         wrong=tuple(
             f"{where}: stored {_short(had)}, replayed {_short(told)}"

@@ -119,6 +119,28 @@ def _job_full(world: World) -> None:
         time.sleep(AWAY_S)
 
 
+def _worker_killed(world: World) -> None:
+    """Its group notices, goes on without it, and has it back."""
+    world.group.kill_a_worker()
+    world.wait("a generation without the Connect worker", lambda: not world.group.whole())
+    world.group.start_it_again()
+    world.wait("all Connect workers", world.group.whole)
+
+
+def _worker_stands_still(world: World) -> None:
+    """Longer than its session: its tasks go to the others, while it still runs them."""
+    world.group.signal_a_worker(signal.SIGSTOP)
+    world.wait("a generation without the Connect worker", lambda: not world.group.whole())
+    world.group.signal_a_worker(signal.SIGCONT)
+    world.wait("all Connect workers", world.group.whole)
+
+
+def _receiver_killed(world: World) -> None:
+    world.receiver.kill()
+    time.sleep(AWAY_S)
+    world.receiver.start()
+
+
 def _receiver_away(world: World) -> None:
     world.receiver.hold()
     time.sleep(AWAY_S)
@@ -150,5 +172,8 @@ FAULTS = (
     Fault("broker stands still", _broker_pauses, changes=0),
     Fault("no packet from or to the broker", _broker_cut, changes=0, isolated=True),
     Fault("the job's disk is full", _job_full, isolated=True),
+    Fault("Connect worker killed", _worker_killed, changes=0),
+    Fault("Connect worker stands still past its session", _worker_stands_still, changes=0),
+    Fault("receiver killed", _receiver_killed, changes=0),
     Fault("receiver does not answer", _receiver_away, changes=0),
 )

@@ -18,6 +18,8 @@ LOG_TOPIC = "offsets-log"
 """Stands for the coordinator's log: after a broker's restart its coordinator would write to its own."""
 KINDS = ("range", "cooperative-sticky", "connect", "sticky", "roundrobin")
 LOG_PARTITIONS = 4
+COPIES = LOG_PARTITIONS
+"""The partition after those of the load: records of real groups (`copied_group`)."""
 OUTAGE_MS = 600_000
 READ_S = 60.0
 Place = tuple[str, int]
@@ -26,6 +28,16 @@ Place = tuple[str, int]
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
+
+
+def producer(bootstrap: str) -> Producer:
+    """Outlasts an outage of the broker, and then writes each record once and in order."""
+    return Producer(
+        {
+            "bootstrap.servers": bootstrap, "enable.idempotence": True, "log_level": 0, "linger.ms": 5,
+            "message.timeout.ms": OUTAGE_MS, "reconnect.backoff.max.ms": 500,
+        }
+    )  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -57,7 +69,7 @@ class PacedLoad:
         told = self.load.settings.connect.values()
         own = {one.config_topic: 1 for one in told if one.config_topic is not None}
         own |= {one.status_topic: STATUS_PARTITIONS for one in told if one.status_topic is not None}
-        return {LOG_TOPIC: LOG_PARTITIONS, **own}
+        return {LOG_TOPIC: LOG_PARTITIONS + 1, **own}
 
     def prepare(self) -> None:
         """Creates all topics. Who reads them is to know them before the first record."""
@@ -76,27 +88,27 @@ class PacedLoad:
         if self.refused:
             raise LabError(f"the broker refused {len(self.refused)} records: {self.refused[0]}")
 
+    def over(self) -> bool:
+        """Whether it was stopped."""
+        return self._stop.is_set()
+
     def _write(self) -> None:
-        producer = Producer(
-            {
-                "bootstrap.servers": self.bootstrap, "enable.idempotence": True, "log_level": 0, "linger.ms": 5,
-                "message.timeout.ms": OUTAGE_MS, "reconnect.backoff.max.ms": 500,
-            }
-        )  # fmt: skip
+        writer = producer(self.bootstrap)
         for record in self.load.records():
             while not self._stop.is_set() and record.timestamp_ms > now_ms():
-                producer.poll(0.05)
+                writer.poll(0.05)
             if self._stop.is_set():
                 break
             topic = LOG_TOPIC if record.topic == OFFSETS_TOPIC else record.topic
-            producer.produce(
+            writer.produce(
                 topic, value=record.value, key=record.key, partition=record.partition,
-                timestamp=record.timestamp_ms, on_delivery=self._delivered,
+                timestamp=record.timestamp_ms, on_delivery=self.delivered,
             )  # fmt: skip
-        if left := producer.flush(OUTAGE_MS / 1000):
+        if left := writer.flush(OUTAGE_MS / 1000):
             self.refused.append(f"{left} were not taken in time")
 
-    def _delivered(self, error: KafkaError | None, message: object) -> None:
+    def delivered(self, error: KafkaError | None, message: object) -> None:
+        """The broker took a record of the log, or refused it."""
         if error is not None:
             self.refused.append(error.str())
             return

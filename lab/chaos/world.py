@@ -1,5 +1,5 @@
-"""What faults are done to: broker, PostgreSQL, a program that is notified, and two jobs of one configuration, each of
-which is started again whenever it ends, as systemd or Kubernetes do it."""
+"""What faults are done to: broker, PostgreSQL, Connect workers, a program that is notified, and two jobs of one
+configuration, each of which is started again whenever it ends, as systemd or Kubernetes do it."""
 
 import os
 import re
@@ -19,17 +19,20 @@ from lab.asking import local
 from lab.bench.prepared import described
 from lab.bench.stage import BenchStage
 from lab.chaos import isolated
+from lab.chaos.copied_group import GROUP, CopiedGroup
 from lab.chaos.load import LOG_TOPIC, PacedLoad
+from lab.chaos.receiver import ReceiverProcess
 from lab.cluster import broker, jars, postgres
 from lab.errors import LabError
 from lab.paths import ROOT
 from lab.ports import HOST, free_ports
 from lab.process import Child, Lab
-from lab.receivers.hook_receiver import HookReceiver
 from lab.sessions import end_session, members
+from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 RECOVERED_WITHIN_S = 180.0
 LOOK_S = 0.25
+NEXT_RECORDS = 20
 POSTGRES_DISK_MIB, JOB_DISK_MIB = 1_024, 64
 LEASE_TAKEN = '"event": "lease_taken"'
 
@@ -81,7 +84,7 @@ class World:
 
     def __init__(self, lab: Lab, seed: int) -> None:
         self.lab, self._seed = lab, seed
-        self.receiver = HookReceiver()
+        self.receiver = ReceiverProcess(lab)
         self.points = lab.folder / "points"
         self.monitors: list[Monitor] = []
         self._watching = threading.Event()
@@ -95,9 +98,10 @@ class World:
         if isolated.entered():
             self._isolate_postgres()
         self.load = PacedLoad(self.broker.address, self._seed)
-        self.receiver.__enter__()
-        self.lab.on_stop(lambda: self.receiver.__exit__(None, None, None))
+        self.receiver.start()
         self.load.prepare()
+        self.group = CopiedGroup(self.lab, self._stage.java, self.broker, self.load)
+        self.group.start()
         for number, port in enumerate(free_ports(2), 1):
             path = self.lab.folder / f"monitor-{number}.yaml"
             path.write_text(yaml.safe_dump(self._configuration(port), sort_keys=False))
@@ -112,14 +116,22 @@ class World:
 
     def end(self) -> None:
         """No more records, and nobody starts a job again; all that was written is stored and notified."""
+        self.wait("all Connect workers", self.group.whole)
+        self.group.stop()
         self.load.stop()
         self.recovered()
         self.wait("all notifications", self._all_notified)
         self._watching.set()
         self._supervisor.join()
 
+    @property
+    def settings(self) -> ClusterSettings:
+        """What the jobs are told of the groups."""
+        told = self.load.load.settings
+        return replace(told, connect={**told.connect, GROUP: self.group.settings})
+
     def _configuration(self, port: int) -> dict[str, object]:
-        cluster = {"name": "chaos", "bootstrap_servers": self.broker.address, **described(self.load.load)}
+        cluster = {"name": "chaos", "bootstrap_servers": self.broker.address, **described(self.settings)}
         return {
             "clusters": [cluster],
             "database": {"dsn": self.postgres.dsn},
@@ -193,7 +205,10 @@ class World:
         return sum(one.taken() for one in self.monitors)
 
     def recovered(self) -> None:
-        """Waits until a job is ready and all that the broker has taken by now is stored."""
+        """Waits until a job is ready and all that the broker has taken by now is stored; while the load goes on, also
+        what it writes next: a job that was just killed may still look ready, with nothing to do."""
+        written = sum(self.load.ends.values())
+        self.wait("more records", lambda: self.load.over() or sum(self.load.ends.values()) >= written + NEXT_RECORDS)
         wanted = dict(self.load.ends)
 
         def stored() -> bool:

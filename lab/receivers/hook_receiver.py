@@ -3,13 +3,17 @@
 `POST /alertmanager` takes Alertmanager's notifications, `POST /hook` the monitor's, whose `Idempotency-Key` it honours:
 a key that was seen is accepted and changes nothing. While it is held, what arrives is kept but not answered, so that a
 sender can be killed between sending and knowing.
+
+    python -m lab.receivers.hook_receiver PORT FILE     a process of its own; FILE has a line for each key that arrived
 """
 
 import json
+import sys
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import Any, Self
 
@@ -55,6 +59,7 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     inbox: Inbox
     going_on: Event
+    file: Path | None
 
     def do_POST(self) -> None:  # the name that http.server calls
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)))
@@ -65,6 +70,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self.inbox.notified += [(_labels(one["labels"]), one["status"]) for one in body["alerts"]]
             elif self.path == "/hook" and key is not None:
                 self.inbox.posted.append((key, body))
+                if self.file is not None:
+                    with self.file.open("a", encoding="utf-8") as lines:
+                        lines.write(f"{key}\n")
             else:
                 code = 400
         if self.path == "/hook":
@@ -83,14 +91,14 @@ def _labels(labels: dict[str, str]) -> Labels:
 
 
 class HookReceiver:
-    """The server, on a free port, from entering to leaving."""
+    """The server, on a free port unless one is given, from entering to leaving. Keys that arrive go to `file`, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0, file: Path | None = None) -> None:
         self.inbox = Inbox()
         self._going_on = Event()
         self._going_on.set()
-        handler = type("Handler", (_Handler,), {"inbox": self.inbox, "going_on": self._going_on})
-        self._server = ThreadingHTTPServer((HOST, 0), handler)
+        handler = type("Handler", (_Handler,), {"inbox": self.inbox, "going_on": self._going_on, "file": file})
+        self._server = ThreadingHTTPServer((HOST, port), handler)
         self._server.daemon_threads = True
         self._thread = Thread(target=self._server.serve_forever, name="hook-receiver", daemon=True)
 
@@ -115,3 +123,14 @@ class HookReceiver:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(10)
+
+
+def main(port: str, file: str) -> None:
+    """Until it is killed."""
+    Path(file).touch()
+    with HookReceiver(int(port), Path(file)):
+        Event().wait()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -8,7 +8,9 @@ from lab.paths import BUILD
 from lab.process import Progress
 
 pytestmark = pytest.mark.integration
-SOME = ("killed inside a bundle's transaction", "PostgreSQL crashed", "source process killed")
+SOME = (
+    "killed inside a bundle's transaction", "PostgreSQL crashed", "source process killed", "Connect worker killed",
+)  # fmt: skip
 
 
 def test_a_handful_of_faults_loses_and_doubles_nothing() -> None:
