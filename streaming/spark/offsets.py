@@ -114,6 +114,16 @@ def backlog(start: Offset, sample: Sample) -> dict[SourcePartition, tuple[int, i
     return ranges
 
 
+def gone_back(start: Offset, sample: Sample) -> dict[str, str]:
+    """Topic -> what of it is never read. A log that ends before its position has lost records that were read, as after
+    an unclean election of a leader: offsets come a second time, and the position does not go back."""
+    return {
+        key.topic: f"the log of partition {key.partition} went back: records from {bounds.end} to {to} are not read"
+        for key, bounds in sorted(sample.bounds.items(), reverse=True)
+        if (to := start.partitions.get(key, 0)) > bounds.end
+    }
+
+
 def advance(
     start: Offset,
     sample: Sample,

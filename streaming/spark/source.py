@@ -36,6 +36,7 @@ from .offsets import (
     advance,
     backlog,
     bundles,
+    gone_back,
     spans,
     with_homes,
 )
@@ -287,7 +288,9 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             return
         self._reported_s = now_s
         behind: dict[str, int] = {}
+        missing = dict(sampler.topics.missing)
         if sample is not None:
+            missing |= gone_back(self._start, sample)
             for key, (begin, end) in backlog(self._start, sample).items():
                 behind[key.topic] = behind.get(key.topic, 0) + end - begin
         with suppress(OSError, ValueError):  # where it cannot be read, the sampler says so
@@ -297,7 +300,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         status = ReaderStatus(
             at_ms=time.time_ns() // 1_000_000,
             backlog=behind,
-            missing=dict(sampler.topics.missing),
+            missing=missing,
             problem=sampler.problem,
             caught_up=lag.current(now_s),
             all_read=asked and lag.all_current(now_s),

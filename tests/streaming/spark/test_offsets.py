@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.spark.offsets import (
     TokenBucket,
     advance,
     bundles,
+    gone_back,
     spans,
     with_homes,
 )
@@ -122,6 +123,14 @@ def test_a_partition_that_gives_no_answer_for_a_while_is_not_given_up() -> None:
 def test_a_truncated_log_never_moves_an_offset_back() -> None:
     start = Offset({A: 50}, {}, 1_000)
     assert advance(start, sample(1_500, 40), None, None, HEARTBEAT_MS) is start
+
+
+def test_a_truncated_log_is_told_of_until_it_is_past_the_position() -> None:
+    start = Offset({A: 50, B: 7}, {}, 1_000)
+    told = gone_back(start, sample(1_500, 40, 7))
+    assert told == {"t": "the log of partition 0 went back: records from 40 to 50 are not read"}
+    assert not gone_back(start, sample(1_500, 50, 9))
+    assert not gone_back(start, sample(1_500, 60, complete=False))
 
 
 def test_without_allowance_nothing_is_planned() -> None:
