@@ -61,8 +61,8 @@ def generation(offset: int, number: int) -> str:
         " 'content', 'nobody', 'bytes', '[]'::jsonb, 'sent', null)"
     )
     copied = f"select (jsonb_populate_record(g, {changed})).* from {S}.stored_generations g where {FIRST}"
-    empty = '{"members": [], "expected": null}'
-    nobody = f"select 'nobody', day, '{empty}' from {S}.stored_generations where {FIRST}"
+    empty = f"jsonb_build_object('document', {_whole('g')}, 'members', '[]'::jsonb, 'expected', null)"
+    nobody = f"select 'nobody', day, {empty} from {S}.stored_generations g where {FIRST}"
     return (
         f"with content as (insert into {S}.stored_contents {nobody} on conflict do nothing)"
         f" insert into {S}.stored_generations {copied}"
