@@ -1,4 +1,4 @@
-"""Rules about groups of plain consumers: C-01 to C-11 of docs/protocol/consumer.md 9, and what goes with them."""
+"""Rules about groups of plain consumers: the laws of docs/protocol/consumer.md 9."""
 
 from functools import partial
 
