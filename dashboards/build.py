@@ -86,7 +86,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str]) -> int:
     """Write or check the generated files. 0: written or equal; 1: `--check` found a difference."""
     options = parser().parse_args(argv)
-    drifted = False
+    states = []
     made = render(Addresses(options.public_url, options.runbooks), options.cluster_label, options.selector)
     files = {name: (options.out / name, text) for name, text in made.items()}
     # An installed package has no documentation next to it.
@@ -95,10 +95,14 @@ def main(argv: Sequence[str]) -> int:
         files |= {f"docs/{name}": (options.docs / name, text) for name, text in documents.items()}
     for name, (path, text) in files.items():
         state = _settle(path, text, check=options.check)
-        drifted = drifted or state == "differs"
-        report = {"kind": "file", "file": name, "state": state}
-        print(json.dumps(report) if options.output == "json" else f"{name:48} {state}", flush=True)
-    return 1 if drifted else 0
+        states.append(state)
+        if options.output == "json":
+            print(json.dumps({"kind": "file", "file": name, "state": state}), flush=True)
+        elif state != "unchanged":
+            print(f"{name:48} {state}", flush=True)
+    if options.output == "table":
+        print(f"{states.count('unchanged')} of {len(states)} files unchanged")
+    return 1 if "differs" in states else 0
 
 
 def _settle(path: Path, text: str, *, check: bool) -> str:

@@ -38,14 +38,17 @@ def every_panel() -> Iterator[Any]:
                 yield pytest.param(panel, id=f"{file}-{panel['title']}")
 
 
+MADE_BY = "`rebalance-monitor dashboards build` writes it"
+
+
 @pytest.mark.parametrize("name", sorted(RENDERED))
 def test_committed_file_equals_what_the_code_makes(name: str) -> None:
-    assert (GENERATED / name).read_text(encoding="utf-8") == RENDERED[name]
+    assert (GENERATED / name).read_text(encoding="utf-8") == RENDERED[name], MADE_BY
 
 
 @pytest.mark.parametrize("name", sorted(published()))
 def test_committed_page_equals_what_the_code_makes(name: str) -> None:
-    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == published()[name]
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == published()[name], MADE_BY
 
 
 def test_check_finds_drift_and_build_mends_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,14 +29,14 @@ TOOLS = {
 
 @pytest.mark.parametrize("path", sorted(PAGES))
 def test_committed_page_equals_what_the_catalogue_says(path: str) -> None:
-    assert (DOCS / path).read_text(encoding="utf-8") == PAGES[path]
+    file = DOCS / path
+    committed = file.read_text(encoding="utf-8") if file.exists() else ""
+    assert committed == PAGES[path], "`rebalance-monitor dashboards build` writes it"
 
 
 def test_no_page_outlives_its_rule() -> None:
-    assert {f"{FOLDER}/{file.name}" for file in (DOCS / FOLDER).iterdir()} == set(PAGES) - {
-        "rules.md",
-        "connect-steps.md",
-    }
+    left = {f"{FOLDER}/{file.name}" for file in (DOCS / FOLDER).iterdir()} - set(PAGES)
+    assert not left, f"no rule has these pages; delete them in docs: {', '.join(sorted(left))}"
 
 
 def test_the_document_on_alerts_names_the_rules_that_page() -> None:

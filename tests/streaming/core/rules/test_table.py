@@ -70,7 +70,9 @@ def test_every_exception_has_its_near_miss_and_no_other() -> None:
 def test_the_rule_alone_is_broken_and_reported_once(case: Broken) -> None:
     found = broken(case)
     opened = [one for one in found if one.transition == "opened"]
-    (mine,) = [one for one in opened if one.code == case.code]
+    of_the_rule = [one for one in opened if one.code == case.code]
+    assert len(of_the_rule) == 1, f"{case.code} opens {len(of_the_rule)} incidents here, not one; see its law"
+    mine = of_the_rule[0]
     rule = CATALOGUE[case.code]
     assert mine.rule == rule.title
     assert tuple(f"{one.type} {one.id}" for one in mine.subjects) == case.subjects
