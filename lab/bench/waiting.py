@@ -10,8 +10,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-
 from lab.bench.decoding.records import connect
 from lab.cluster.postgres import start
 from lab.process import Lab
@@ -20,15 +18,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.core.reading.decoding import glance
 from rebalance_monitor.streaming.spark.batch import BatchFunction
-from rebalance_monitor.streaming.spark.rows import (
-    SCHEMA,
-    Reached,
-    RecordAt,
-    arrow_batches,
-    position_line,
-    record_line,
-    tick_line,
-)
+from rebalance_monitor.streaming.spark.rows import Batch, Reached, RecordAt, batch_of, record_row
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 
 WAITING = (20, 220, 620, 12_000)
@@ -37,18 +27,16 @@ GROUP, TOPIC, CLUSTER_ID = "connect", "__consumer_offsets", "bench"
 KEY = b"\x00\x02" + len(GROUP).to_bytes(2, "big") + GROUP.encode()
 
 
-def table(first: int, count: int) -> pa.Table:
+def batch(first: int, count: int) -> Batch:
     """A batch of `count` records; its tick stands still, so nothing is late."""
     partition = PartitionKey(CLUSTER_ID, "id", TOPIC, 0)
-    lines = []
+    rows = []
     for at in range(first, first + count):
         value = connect(at)
         seen = glance(KEY, value)
         assert seen is not None
-        lines.append(record_line("c", "id", RecordAt(TOPIC, 0, at, at), seen, KEY, value))
-    lines.append(position_line("c", partition, Reached(first, first + count, first + count, count, 0)))
-    lines.append(tick_line("c", Tick(0)))
-    return pa.Table.from_batches(list(arrow_batches(lines)), SCHEMA)
+        rows.append(record_row("id", RecordAt(TOPIC, 0, at, at), seen, KEY, value))
+    return batch_of(rows, {partition: Reached(first, first + count, first + count, count, 0)}, Tick(0))
 
 
 def measured(store: PostgresStore, waiting: int) -> tuple[float, float]:
@@ -63,12 +51,12 @@ def measured(store: PostgresStore, waiting: int) -> tuple[float, float]:
         publish=lambda _: None,
     )
     for number, first in enumerate(range(0, waiting, FILLED_AT_ONCE)):
-        function(table(first, min(FILLED_AT_ONCE, waiting - first)), number)
+        function(batch(first, min(FILLED_AT_ONCE, waiting - first)), number)
     times_ms, written = [], []
     for number in range(BATCHES):
-        batch = table(waiting + number * OF_A_BATCH, OF_A_BATCH)
+        measured = batch(waiting + number * OF_A_BATCH, OF_A_BATCH)
         log_before, began_s = _log_position(store), time.perf_counter()
-        function(batch, waiting + number)
+        function(measured, waiting + number)
         times_ms.append((time.perf_counter() - began_s) * 1000)
         written.append(_log_position(store) - log_before)
     return statistics.median(times_ms), statistics.median(written)

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-import pyarrow as pa
-
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.progress import NO_PROGRESS_KNOWN
 from rebalance_monitor.streaming.core.fold.isolation import place_of
@@ -41,7 +39,7 @@ from .failures import BundleFailed
 from .folding import FoldMany, fold_here
 from .learning import NOBODY_ASKS, Askers, Learning
 from .offsets import BatchLimit
-from .rows import Batch, read_batch
+from .rows import Batch
 from .settling import AT_ONCE_MS, MOST_SETTLED, MOST_WOKEN, Turns
 
 log = logging.getLogger("rebalance_monitor.job")
@@ -147,10 +145,9 @@ class BatchFunction:
         """Next offset to read of each known partition of this cluster."""
         return self._positions
 
-    def __call__(self, table: pa.Table, batch_id: int) -> None:
+    def __call__(self, batch: Batch, batch_id: int) -> None:
         """A batch whose rows are here, as one bundle; the groups that were polled are folded with it."""
         began_s, orders = time.monotonic(), self._orders(batch_id)
-        batch = read_batch(table, self._cluster_id)
         polled = self._learning.polled(orders.tick(batch.tick))
         knowledge = self._knowledge(batch_id)
         done = fold_bundle(self._store, orders, _of_bundles(knowledge), batch, self._here, polled=polled)

@@ -185,7 +185,7 @@ class Job:
             try:
                 # One action, once: each use of the frame would read the range again.
                 if polling_groups:
-                    function(self._watched(lambda: frame.toArrow()), batch_id)
+                    function(self._watched(lambda: self._tasks.read(frame)), batch_id)
                 else:
                     function.spread(frame, batch_id, self._spread)
             except BaseException as why:

@@ -8,19 +8,20 @@ time is told by the position reached; nothing here raises for a broker's sake.
 import gc
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.core.fold.topics import DecodeRecord
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record
-from rebalance_monitor.streaming.core.model.records import Gap, Row
+from rebalance_monitor.streaming.core.model.records import Gap, Row, Tick
 from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 from rebalance_monitor.streaming.guarding.decoding import decoded, glanced
 from .offsets import COORDINATORS_LOG, Span
-from .rows import Line, Reached, RecordAt, position_line, record_line, row_line
+from .ranges import BundleRanges, properties_of
+from .rows import Batch, RawRow, Reached, RecordAt, batch_of, decoded_row, record_row
 
 # One at a time while little is left: `consume` would wait for its count or the whole time-out.
 POLL_BELOW_RECORDS = 500
@@ -53,7 +54,6 @@ _consumers: dict[tuple[tuple[str, str], ...], Any] = {}
 class Reading:
     """What every task of one cluster needs. `client` = librdkafka properties."""
 
-    cluster: str
     cluster_id: str
     client: Mapping[str, str]
     timeout_ms: int
@@ -122,31 +122,43 @@ def consumer(client: Mapping[str, str], committed: bool, *, renewed: bool = Fals
     return _consumers[name]
 
 
-def read_spans(reading: Reading, spans: list[Span]) -> Iterator[Line]:
-    """Rows of all spans, then one position line for each."""
+def read_packed(packed: bytes) -> Batch:
+    """All that one task is to read: `BundleRanges.packed`."""
+    ranges = BundleRanges.unpacked(packed)
+    client = properties_of(ranges.client, ranges.channel)
+    reading = Reading(ranges.cluster_id, client, ranges.timeout_ms, ranges.kinds)
+    gone, lost = gone_spans(reading, ranges.gone)
+    rows, reached = read_spans(reading, ranges.spans)
+    tick = Tick(ranges.tick_ms) if ranges.tick_ms else None
+    return batch_of([*gone, *rows], {**lost, **reached}, tick, ranges.groups)
+
+
+def read_spans(reading: Reading, spans: Sequence[Span]) -> tuple[list[RawRow], dict[PartitionKey, Reached]]:
+    """Rows of all spans, and how far each was read."""
     deadline_s = time.monotonic() + reading.timeout_ms / 1000
     work = [Progress(span, reading.kinds.get(span.key.topic, NOT_READ), span.start) for span in spans]
+    rows: list[RawRow] = []
     for committed in (False, True):
         mine = [one for one in work if (one.kind in REGISTRY.committed) is committed and not one.done]
         if mine:
-            yield from _read(reading, committed, mine, deadline_s)
-    for progress in work:
-        key = PartitionKey(
-            reading.cluster_id, progress.span.key.topic_id, progress.span.key.topic, progress.span.key.partition
-        )
-        yield position_line(reading.cluster, key, progress.reached)
+            rows += _read(reading, committed, mine, deadline_s)
+    return rows, {_key(reading, one.span): one.reached for one in work}
 
 
-def gone_spans(reading: Reading, gone: Iterable[tuple[Span, str]]) -> Iterator[Line]:
+def gone_spans(reading: Reading, gone: Iterable[tuple[Span, str]]) -> tuple[list[RawRow], dict[PartitionKey, Reached]]:
     """What is told of ranges that nobody can read any more, with the reason of each."""
+    rows, reached = [], {}
     for span, why in gone:
-        progress = Progress(span, NOT_READ, span.start)
-        yield _gap(reading, progress, span.end, why)
-        key = PartitionKey(reading.cluster_id, span.key.topic_id, span.key.topic, span.key.partition)
-        yield position_line(reading.cluster, key, Reached(span.start, span.end, span.end))
+        rows.append(_gap(Progress(span, NOT_READ, span.start), span.end, why))
+        reached[_key(reading, span)] = Reached(span.start, span.end, span.end)
+    return rows, reached
 
 
-def _read(reading: Reading, committed: bool, work: list[Progress], deadline_s: float) -> Iterator[Line]:
+def _key(reading: Reading, span: Span) -> PartitionKey:
+    return PartitionKey(reading.cluster_id, span.key.topic_id, span.key.topic, span.key.partition)
+
+
+def _read(reading: Reading, committed: bool, work: list[Progress], deadline_s: float) -> Iterator[RawRow]:
     from confluent_kafka import KafkaException, TopicPartition
 
     source = consumer(reading.client, committed)
@@ -172,9 +184,9 @@ def _read(reading: Reading, committed: bool, work: list[Progress], deadline_s: f
                 if progress is None or progress.done:
                     continue
                 if message.error() is not None:
-                    yield from _event(reading, source, progress, message)
+                    yield from _event(source, progress, message)
                 elif message.offset() >= progress.at:
-                    yield from taken(reading, progress, message)
+                    yield from taken(progress, message)
                 if progress.jumped and not progress.done:
                     # Not `seek`, which a partition in error refuses; what is fetched twice is passed over.
                     progress.jumped = False
@@ -196,8 +208,8 @@ def _next(source: Any, left: int) -> list[Any]:
     return [] if message is None else [message]
 
 
-def taken(reading: Reading, progress: Progress, message: Any) -> Iterator[Line]:
-    """The line of a record that a consumer got, if it matters."""
+def taken(progress: Progress, message: Any) -> Iterator[RawRow]:
+    """The row of a record that a consumer got, if it matters."""
     offset = message.offset()
     progress.come_to(offset)
     progress.at = offset + 1
@@ -211,11 +223,11 @@ def taken(reading: Reading, progress: Progress, message: Any) -> Iterator[Line]:
     place = RecordAt(message.topic(), message.partition(), offset, message.timestamp()[1])
     seen = glanced(key, value) if progress.kind == COORDINATORS_LOG else None
     if seen is not None:
-        yield record_line(reading.cluster, progress.span.key.topic_id, place, seen, key, value, progress.hole)
+        yield record_row(progress.span.key.topic_id, place, seen, key, value, progress.hole)
         return
     row = decoded(_DECODERS[progress.kind], *place, key, value, of_groups=progress.kind == COORDINATORS_LOG)
     if row is not None:
-        yield row_line(reading.cluster, progress.span.key.topic_id, row)
+        yield decoded_row(progress.span.key.topic_id, row)
 
 
 _DECODERS: Mapping[str, DecodeRecord] = {
@@ -224,7 +236,7 @@ _DECODERS: Mapping[str, DecodeRecord] = {
 }
 
 
-def _event(reading: Reading, source: Any, progress: Progress, message: Any) -> Iterator[Line]:
+def _event(source: Any, progress: Progress, message: Any) -> Iterator[RawRow]:
     """End of partition, data that is gone, or an error that passes or runs into the deadline."""
     from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
@@ -239,21 +251,21 @@ def _event(reading: Reading, source: Any, progress: Progress, message: Any) -> I
             return
         if low > progress.at:
             to = min(low, progress.span.end)
-            yield _gap(reading, progress, to, "deleted_before_read")
+            yield _gap(progress, to, "deleted_before_read")
         elif high <= progress.at:
             # The log ends before the place wanted: it was truncated. What is left of the range does not exist.
-            yield _gap(reading, progress, progress.span.end, "log_truncated")
+            yield _gap(progress, progress.span.end, "log_truncated")
         else:
             progress.jumped = True  # it is there: the error was a passing one
     else:
         progress.why = str(message.error().str())
 
 
-def _gap(reading: Reading, progress: Progress, to: int, reason: str) -> Line:
+def _gap(progress: Progress, to: int, reason: str) -> RawRow:
     """The row that says what can't be read any more; the position goes to its end."""
     key = progress.span.key
     row = Row(
         topic=key.topic, partition=key.partition, offset=progress.at, timestamp_ms=-1, group=None, body=Gap(to, reason)
     )
     progress.at, progress.jumped = to, True
-    return row_line(reading.cluster, key.topic_id, row)
+    return decoded_row(key.topic_id, row)

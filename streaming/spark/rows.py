@@ -1,27 +1,21 @@
-"""The table that crosses from the reading tasks to the batch function, and what is read back out of it.
+"""The rows of one bundle, as the task that reads its ranges hands them to the folds.
 
-A record of the coordinator's log travels as it is, key and value; whoever folds its group decodes it, once. A record of
-a lifecycle's topic travels as what the lifecycle keeps of it, because such a record may hold secrets.
+A record of the coordinator's log stays as it is, key and value; whoever folds its group decodes it, once. A record of a
+lifecycle's topic stays as what the lifecycle keeps of it, because such a record may hold secrets.
 
-kind                       filled columns beside cluster, topic, topic_id, partition, offset
+kind                       filled fields beside topic, topic_id, partition, offset, timestamp_ms
 class name of a row's body
-    of the log             timestamp_ms, group, protocol_type, key, value
-    of a lifecycle's topic timestamp_ms, lifecycle, body (text of the lifecycle)
-    not readable, a gap    timestamp_ms, group, body (JSON of a `Row`)
-tick                       body (JSON of a `Tick`); offset is its milliseconds
-groups                     body (JSON list): groups with topics of their own that this bundle reads
-position                   body {"start","end","planned","records","bytes","why","holes","hole"}; offset is the end
-                           reached; one for each partition of the batch
+    of the log             group, protocol_type, key, value
+    of a lifecycle's topic lifecycle, body (text of the lifecycle)
+    not readable, a gap    group, body (JSON of a `Row`)
 
 `hole` of a record of the log: the offset behind the newest hole before it in the range that was read (`unread`).
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
-
-import pyarrow as pa
+from typing import NamedTuple
 
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record
 from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
@@ -37,30 +31,6 @@ from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 from rebalance_monitor.streaming.core.reading.decoding import Glance
 from rebalance_monitor.streaming.guarding.decoding import decoded
 from rebalance_monitor.streaming.guarding.traces import fingerprint_of
-from .columns import COLUMNS
-
-SCHEMA = pa.schema([(name, getattr(pa, kind)()) for name, kind, _ in COLUMNS])
-ROWS_PER_BATCH = 2_000
-TICK, POSITION, GROUPS = "tick", "position", "groups"
-
-
-class Line(NamedTuple):
-    """One line of the table; the columns in order."""
-
-    cluster: str
-    topic: str
-    topic_id: str
-    partition: int
-    offset: int
-    kind: str
-    timestamp_ms: int | None = None
-    group: str | None = None
-    protocol_type: str | None = None
-    key: bytes | None = None
-    value: bytes | None = None
-    lifecycle: str | None = None
-    body: str | None = None
-    hole: int | None = None
 
 
 class RecordAt(NamedTuple):
@@ -72,68 +42,37 @@ class RecordAt(NamedTuple):
     timestamp_ms: int
 
 
-def record_line(
-    cluster: str, topic_id: str, place: RecordAt, seen: Glance, key: bytes | None, value: bytes | None, hole: int = 0
-) -> Line:
+def record_row(
+    topic_id: str, place: RecordAt, seen: Glance, key: bytes | None, value: bytes | None, hole: int = 0
+) -> "RawRow":
     """A record of the coordinator's log, with what was seen of it so far."""
     topic, partition, offset, timestamp_ms = place
-    return Line(
-        cluster,
-        topic,
-        topic_id,
-        partition,
-        offset,
-        seen.kind,
-        timestamp_ms,
-        seen.group,
-        seen.protocol_type,
-        key,
-        value,
+    return RawRow(
+        topic, topic_id, partition, offset, seen.kind, timestamp_ms, seen.group, seen.protocol_type, key, value,
         hole=hole or None,
-    )
+    )  # fmt: skip
 
 
-def row_line(cluster: str, topic_id: str, row: Row) -> Line:
-    """A row that was decoded where it was read."""
+def decoded_row(topic_id: str, row: Row, protocol_type: str | None = None) -> "RawRow":
+    """A row that was decoded where it was read, or polled."""
     body, lifecycle = row.body, None
     if isinstance(body, TopicRecord):
         lifecycle, text = REGISTRY.owner(body).name, REGISTRY.reader_of(body).written(body)
     else:
         text = dumps(replace(row, topic_id=topic_id))
-    return Line(
-        cluster,
-        row.topic,
-        topic_id,
-        row.partition,
-        row.offset,
-        type(body).__name__,
-        row.timestamp_ms,
-        row.group,
-        lifecycle=lifecycle,
-        body=arrow_text(text),
-    )
+    return RawRow(
+        row.topic, topic_id, row.partition, row.offset, type(body).__name__, row.timestamp_ms, row.group, protocol_type,
+        lifecycle=lifecycle, body=utf8_text(text),
+    )  # fmt: skip
 
 
-def arrow_text(body: str) -> str:
-    """Half a surrogate pair (a JSON escape in somebody's value) is no UTF-8 and no Arrow text: keep it as an escape."""
+def utf8_text(body: str) -> str:
+    """Half a surrogate pair (a JSON escape in somebody's value) is no UTF-8: it stays an escape."""
     try:
         body.encode("utf-8")
     except UnicodeEncodeError:
         return json.dumps(json.loads(body), separators=(",", ":"))
     return body
-
-
-def tick_line(cluster: str, tick: Tick) -> Line:
-    return Line(cluster, "", "", -1, tick.now_ms, TICK, body=dumps(tick))
-
-
-def groups_line(cluster: str, groups: Iterable[str]) -> Line:
-    return Line(cluster, "", "", -1, -1, GROUPS, body=json.dumps(sorted(groups)))
-
-
-def position_line(cluster: str, partition: PartitionKey, reached: "Reached") -> Line:
-    body = json.dumps(reached._asdict())
-    return Line(cluster, partition.topic, partition.topic_id, partition.partition, reached.end, POSITION, body=body)
 
 
 class Reached(NamedTuple):
@@ -150,25 +89,6 @@ class Reached(NamedTuple):
     hole: int = 0
 
 
-def arrow_batches(lines: Iterable[Line]) -> Iterator[pa.RecordBatch]:
-    """Lines as Arrow batches of bounded size."""
-    waiting: list[Line] = []
-    for line in lines:
-        waiting.append(line)
-        if len(waiting) >= ROWS_PER_BATCH:
-            yield _batch(waiting)
-            waiting = []
-    if waiting:
-        yield _batch(waiting)
-
-
-def _batch(lines: list[Line]) -> pa.RecordBatch:
-    columns = zip(*lines, strict=True)
-    return pa.RecordBatch.from_arrays(
-        [pa.array(list(column), field.type) for column, field in zip(columns, SCHEMA, strict=True)], schema=SCHEMA
-    )
-
-
 class RawRow(NamedTuple):
     """A row as it came: decoding it is left to whoever folds it."""
 
@@ -178,12 +98,12 @@ class RawRow(NamedTuple):
     offset: int
     kind: str
     timestamp_ms: int
-    group: str | None
-    protocol_type: str | None
-    key: bytes | None
-    value: bytes | None
-    lifecycle: str | None
-    body: str | None
+    group: str | None = None
+    protocol_type: str | None = None
+    key: bytes | None = None
+    value: bytes | None = None
+    lifecycle: str | None = None
+    body: str | None = None
     hole: int | None = None
 
     @property
@@ -228,20 +148,7 @@ def _read_again(row: Row) -> Row:
 
 def polled_row(row: Row) -> RawRow:
     """A row that was polled, as those are that were read."""
-    return RawRow(
-        topic=row.topic,
-        topic_id="",
-        partition=row.partition,
-        offset=row.offset,
-        kind=type(row.body).__name__,
-        timestamp_ms=row.timestamp_ms,
-        group=row.group,
-        protocol_type=row.body.protocol_type if isinstance(row.body, GroupGeneration) else None,
-        key=None,
-        value=None,
-        lifecycle=None,
-        body=arrow_text(dumps(row)),
-    )
+    return decoded_row("", row, row.body.protocol_type if isinstance(row.body, GroupGeneration) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,25 +166,15 @@ class Batch:
         return {key: Range(reached.start, reached.end) for key, reached in self.reached.items()}
 
 
-def read_batch(table: pa.Table, cluster_id: str) -> Batch:
-    """Sort out a table. The tick says that everything before it is in the bundle: where a range could not be read in
-    time, there is none."""
-    rows: list[RawRow] = []
-    tick: Tick | None = None
-    groups: frozenset[str] | None = None
-    reached: dict[PartitionKey, Reached] = {}
-    columns: list[list[Any]] = [table.column(name).to_pylist() for name in SCHEMA.names]
-    for _, topic, topic_id, partition, offset, kind, *rest in zip(*columns, strict=True):
-        body = rest[-2]
-        if kind == TICK:
-            tick = loads(Tick, body)
-        elif kind == GROUPS:
-            groups = frozenset(json.loads(body))
-        elif kind == POSITION:
-            reached[PartitionKey(cluster_id, topic_id, topic, partition)] = Reached(**json.loads(body))
-        else:
-            rows.append(RawRow(topic, topic_id, partition, offset, kind, *rest))
+def batch_of(
+    rows: Iterable[RawRow],
+    reached: Mapping[PartitionKey, Reached],
+    tick: Tick | None = None,
+    groups: Iterable[str] | None = None,
+) -> Batch:
+    """What was read. The tick says that everything before it is in the bundle: where a range could not be read in time,
+    there is none."""
     if any(one.end < one.planned for one in reached.values()):
         tick = None
-    rows.sort(key=lambda row: (row.topic, row.partition, row.offset))
-    return Batch(tuple(rows), tick, reached, groups)
+    ordered = sorted(rows, key=lambda row: (row.topic, row.partition, row.offset))
+    return Batch(tuple(ordered), tick, dict(reached), None if groups is None else frozenset(groups))

@@ -1,13 +1,12 @@
 """The streaming source of one cluster: a PySpark Python Data Source over librdkafka.
 
 Three places run this code. The reader's process of the driver answers `initialOffset`, `latestOffset` and `partitions`
-from cached samples; worker processes run `read`, and they alone import what decodes; the batch function speaks to the
+from cached samples; worker processes run `read`, which hands on ranges (`ranges`); the batch function speaks to the
 reader's process through `Channel`.
 Start positions come from the database through the options, so Spark's checkpoint holds nothing that could be missed.
 """
 
 import json
-import os
 import time
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import suppress
@@ -21,7 +20,6 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from . import stacks
 from .channel import Channel, Control, ReaderStatus
-from .columns import SPARK_SCHEMA
 from .ends import KafkaView
 from .lag import Lag
 from .offsets import (
@@ -40,9 +38,10 @@ from .offsets import (
     spans,
     with_homes,
 )
+from .ranges import COLUMN, SPARK_SCHEMA, BundleRanges, properties_of
 from .sampling import Sampler
 from .saying import say_on_stderr
-from .watchdog import READER, TASK
+from .watchdog import READER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -92,14 +91,7 @@ class SourceOptions:
 
     def librdkafka(self) -> dict[str, str]:
         """Properties of a client in this process, credentials in clear; read once in the life of a query."""
-        found = _clients.get(self.channel)
-        if found is None:
-            found = _clients[self.channel] = self.client.librdkafka(os.environ)
-        return found
-
-
-_clients: dict[str, dict[str, str]] = {}
-"""By the channel of their query, which no other query of the machine has."""
+        return properties_of(self.client, self.channel)
 
 
 class KafkaSource(DataSource):  # type: ignore[misc]  # PySpark is not followed by the type checker
@@ -120,16 +112,6 @@ def source_called(name: str, source: type[KafkaSource] = KafkaSource) -> type[Ka
     """The source under a name of its own. Two queries must not share one: Spark adds to the environment of a source's
     Python function when a query starts, without a lock, and every task gets a copy of it."""
     return type(source.__name__, (source,), {"name": classmethod(lambda cls: name)})
-
-
-class Bundle(InputPartition):  # type: ignore[misc]
-    """What one task reads, and the tick of the batch. `gone`: why spans can't be read any more, by partition."""
-
-    def __init__(self, of: BundleOf, tick_ms: int, kinds: dict[str, str], gone: Mapping[SourcePartition, str]) -> None:
-        super().__init__(None)
-        self.spans = [span for span in of.spans if span.key not in gone]
-        self.gone = [(span, gone[span.key]) for span in of.spans if span.key in gone]
-        self.groups, self.tick_ms, self.kinds = of.groups, tick_ms, kinds
 
 
 class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
@@ -204,28 +186,29 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         partitions = 1 + max((key.partition for key in after.partitions if key.topic == log), default=0)
         made = bundles(every, control.tasks, control.most_records, with_homes(control.groups, log, partitions))
         kinds = {**self._options.topics, **control.topics}
-        return [Bundle(one, tick_ms, kinds, after.gone) for one in made or [BundleOf()]]
+        return [InputPartition(self._ranges(one, tick_ms, kinds, after.gone).packed()) for one in made or [BundleOf()]]
+
+    def _ranges(
+        self, of: BundleOf, tick_ms: int, kinds: Mapping[str, str], gone: Mapping[SourcePartition, str]
+    ) -> BundleRanges:
+        options = self._options
+        return BundleRanges(
+            cluster_id=options.cluster_id,
+            client=options.client,
+            channel=options.channel,
+            timeout_ms=options.read_timeout_ms,
+            kinds=kinds,
+            spans=[span for span in of.spans if span.key not in gone],
+            gone=[(span, gone[span.key]) for span in of.spans if span.key in gone],
+            groups=frozenset(of.groups),
+            tick_ms=tick_ms,
+        )
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
-        """Runs in a worker process: decoded rows, positions, the bundle's groups, and the tick of the batch."""
-        from rebalance_monitor.streaming.core.model.records import Tick
-        from .reading import Reading, gone_spans, read_spans
-        from .rows import arrow_batches, groups_line, tick_line
+        """Runs in a worker process, which hands on what is to be read; who folds reads it."""
+        import pyarrow as pa
 
-        assert isinstance(partition, Bundle)
-        options = self._options
-        stacks.offer(Path(options.channel), TASK)
-        client = options.librdkafka()
-        reading = Reading(options.cluster, options.cluster_id, client, options.read_timeout_ms, partition.kinds)
-
-        def lines() -> Iterator[Any]:
-            yield from gone_spans(reading, partition.gone)
-            yield from read_spans(reading, partition.spans)
-            yield groups_line(options.cluster, partition.groups)
-            if partition.tick_ms:
-                yield tick_line(options.cluster, Tick(partition.tick_ms))
-
-        return arrow_batches(lines())
+        yield pa.RecordBatch.from_arrays([pa.array([partition.value], pa.binary())], names=[COLUMN])
 
     def stop(self) -> None:
         if self._sampler is not None:

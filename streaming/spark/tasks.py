@@ -1,8 +1,8 @@
-"""Folding the bundles of a batch in Spark's tasks, where their partitions are read.
+"""Reading and folding the bundles of a batch in Spark's tasks.
 
-    reading task   lines of a bundle, as Arrow | same task, next process: `FoldTask`: fold, commit, one line of result
+    source   ranges of a bundle | same task, next process: `FoldTask`: read, fold, commit, one line of result
 
-Rows never reach the driver. What a task has to say comes back as a value, also why it failed, because Spark tells only
+Rows never go through Spark. What a task has to say comes back as a value, also why it failed, because Spark tells only
 the text of an error; and so do the lines of its log.
 """
 
@@ -27,7 +27,9 @@ from . import stacks
 from .bundle import FoldedBundle, Orders, fold_bundle
 from .failures import BundleFailed, first_line
 from .folding import FoldHere
-from .rows import SCHEMA, read_batch
+from .ranges import COLUMN
+from .reading import read_packed
+from .rows import Batch
 from .watchdog import TASK, folding
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ LOG = "rebalance_monitor"
 _TOLD = pa.schema([("told", pa.binary())])
 OpenStore = Callable[[], Store]
 """Opens a process's own store, once; it is sent to the workers, so it holds no password."""
+ReadBundle = Callable[[bytes], Batch]
+"""Reads the ranges that these bytes say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,30 +87,51 @@ def _kept_log() -> Iterator[list[LogLine]]:
 
 @dataclass(frozen=True, slots=True)
 class FoldTask:
-    """What a task does with the lines that it has read. `scratch`: where it shows that it goes on (`watchdog`)."""
+    """What a task does with its ranges. `scratch`: where it shows that it goes on (`watchdog`)."""
 
     orders: Orders
     knowledge: Callable[[], Knowledge]
     open_store: OpenStore
     fold: FoldGroup
     scratch: Path
+    read: ReadBundle
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         stacks.offer(self.scratch, TASK)
-        table = pa.Table.from_batches(list(batches), SCHEMA)
+        batch = _bundle(batches, self.read)
         with _kept_log() as lines, folding(self.scratch) as goes_on:
             came: FoldedBundle | Exception
             try:
-                batch = read_batch(table, self.orders.cluster_id)
                 here = FoldHere(self.fold, goes_on)
                 store, knowledge = self.open_store(), self.knowledge()
                 folded = fold_bundle(store, self.orders, knowledge, batch, here)
                 came = replace(folded, process=f"{socket.gethostname()} {os.getpid()}")
             except Exception as why:
                 came = _sent(why)
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([pickle.dumps(Told(came, tuple(lines)))], pa.binary())], schema=_TOLD
-        )
+        yield _told(Told(came, tuple(lines)))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """What a task does whose rows are folded elsewhere."""
+
+    scratch: Path
+    read: ReadBundle
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        stacks.offer(self.scratch, TASK)
+        yield _told(_bundle(batches, self.read))
+
+
+def _bundle(batches: Iterator[pa.RecordBatch], read: ReadBundle) -> Batch:
+    """The bundle of one task; none where Spark runs one for nothing."""
+    packed = [one for batch in batches for one in batch.column(COLUMN).to_pylist()]
+    assert len(packed) <= 1, "a task has one bundle"
+    return read(packed[0]) if packed else Batch()
+
+
+def _told(what: object) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(what)], pa.binary())], schema=_TOLD)
 
 
 def _sent(why: Exception) -> Exception:
@@ -123,17 +148,30 @@ def _sent(why: Exception) -> Exception:
 class SparkTasks:
     """`batch.Tasks` on a session."""
 
-    def __init__(self, spark: "SparkSession", open_store: OpenStore, fold: FoldGroup, scratch: Path) -> None:
+    def __init__(
+        self,
+        spark: "SparkSession",
+        open_store: OpenStore,
+        fold: FoldGroup,
+        scratch: Path,
+        read: ReadBundle = read_packed,
+    ) -> None:
         self._spark, self._open_store, self._fold, self._scratch = spark, open_store, fold, scratch
+        self._read = read
         self._sent: tuple[TopicHistory, Broadcast[TopicHistory]] | None = None
 
     def __call__(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[FoldedBundle | Exception]:
-        task = FoldTask(orders, self._at_workers(knowledge), self._open_store, self._fold, self._scratch)
-        lines = frame.mapInArrow(task, "told binary").toArrow()
-        told: list[Told] = [pickle.loads(line.as_py()) for line in lines.column("told")]
+        task = FoldTask(orders, self._at_workers(knowledge), self._open_store, self._fold, self._scratch, self._read)
+        told: list[Told] = _run(frame, task)
         for line in (line for one in told for line in one.log):
             logging.getLogger(line.logger).log(line.level, line.event, extra={"fields": line.fields})
         return [one.came for one in told]
+
+    def read(self, frame: Any) -> Batch:
+        """The batch's one bundle, read in a task and brought here."""
+        batches: list[Batch] = _run(frame, ReadTask(self._scratch, self._read))
+        assert len(batches) <= 1, "what is folded here is one bundle"
+        return batches[0] if batches else Batch()
 
     def _at_workers(self, knowledge: Knowledge) -> Callable[[], Knowledge]:
         """How a worker gets it. What is known of topics is large and changes seldom, so it is sent once."""
@@ -146,6 +184,10 @@ class SparkTasks:
                 before[1].destroy()
             self._sent = topics, self._spark.sparkContext.broadcast(topics)
         return _Known(replace(knowledge, topics=NO_SAMPLES), self._sent[1])
+
+
+def _run(frame: Any, task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> list[Any]:
+    return [pickle.loads(one.as_py()) for one in frame.mapInArrow(task, "told binary").toArrow().column("told")]
 
 
 @dataclass(frozen=True, slots=True)

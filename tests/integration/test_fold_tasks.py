@@ -2,6 +2,7 @@
 
 import logging
 import os
+import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -23,6 +24,8 @@ from rebalance_monitor.streaming.core.ports import AlreadyThere, Deposed, OutOfS
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport
 from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders
 from rebalance_monitor.streaming.spark.failures import BundleFailed
+from rebalance_monitor.streaming.spark.ranges import COLUMN
+from rebalance_monitor.streaming.spark.rows import Batch
 from rebalance_monitor.streaming.spark.shared_session import SharedSession
 from rebalance_monitor.streaming.spark.tasks import SparkTasks
 from rebalance_monitor.streaming.store.postgres import PostgresStore
@@ -30,7 +33,7 @@ from tests.postgres_server import postgres_server
 from tests.streaming.core.rules import consumers
 from tests.streaming.guarding import poison as poison_module
 from tests.streaming.guarding.poison import SECRET, Poisoned
-from tests.streaming.spark.test_batch import CLUSTER_ID, table
+from tests.streaming.spark.test_batch import CLUSTER_ID, batch
 from tests.streaming.spark.test_bundles import bundle_of, several
 
 pytestmark = pytest.mark.integration
@@ -53,19 +56,20 @@ class World:
         self.store.migrate()
         self.epoch = self.store.claim()
         self.reports: list[BatchReport] = []
-        self.tasks = SparkTasks(spark, partial(PostgresStore, dsn), fold, tmp)
+        self.tasks = SparkTasks(spark, partial(PostgresStore, dsn), fold, tmp, pickle.loads)
         self.function = BatchFunction(
             self.store, known, cluster_id=CLUSTER_ID, writer_epoch=self.epoch, started_ms=0,
             on_results=self.reports.append, publish=lambda _control: None,
         )  # fmt: skip
 
-    def spread(self, bundles: list[pa.Table], number: int) -> None:
+    def spread(self, bundles: list[Batch], number: int) -> None:
         self.function.spread(self.frame(bundles), number, self.tasks)
 
-    def frame(self, bundles: list[pa.Table]) -> Any:
+    def frame(self, bundles: list[Batch]) -> Any:
         """One partition for each bundle."""
         self.spark.conf.set("spark.sql.unionOutputPartitioning", "false")  # else one partition holds them all
-        return reduce(lambda a, b: a.union(b), (self.spark.createDataFrame(one).coalesce(1) for one in bundles))
+        packed = (pa.table({COLUMN: pa.array([pickle.dumps(one)], pa.binary())}) for one in bundles)
+        return reduce(lambda a, b: a.union(b), (self.spark.createDataFrame(one).coalesce(1) for one in packed))
 
     def orders(self, **more: Any) -> Orders:
         given = Orders(
@@ -146,7 +150,7 @@ def test_bundles_in_tasks_make_the_same_rows_as_one_bundle_here(
         there.spread([bundle_of(rows, own, [group], None) for own, group in parted], number)
         assert there.reports[-1].bundles == len(parted)
     for world in (here, there):
-        world.function(table([], {}, END_MS), 3)
+        world.function(batch([], {}, END_MS), 3)
     assert there.rows() == here.rows()
     assert len(here.rows()["generations"]) > 50
     assert here.reports[-1].view == there.reports[-1].view
@@ -157,7 +161,7 @@ def at(some: Any, third: int) -> int:
     return int(some[min(len(some), len(some) * third // 3) - 1].offset) + 1 if third else int(some[0].offset)
 
 
-def one_bundle(world: World) -> pa.Table:
+def one_bundle(world: World) -> Batch:
     _, rows, lives = several()
     places, group = lives[0]
     return bundle_of(rows, {place: Range(0, rows[place][-1].offset + 1) for place in places}, [group], 5)
@@ -174,12 +178,16 @@ def test_a_task_that_is_run_again_says_so_and_a_deposed_one_writes_nothing(
     before = world.rows()
     (again,) = world.tasks(frame, world.orders(), NOTHING_KNOWN)
     assert isinstance(again, AlreadyThere)
-    late_frame, deposed = world.frame([table([], {("log", 0): Range(0, 5)}, 5)]), world.epoch - 1
+    late_frame, deposed = world.frame([batch([], {("log", 0): Range(0, 5)}, 5)]), world.epoch - 1
     (late,) = world.tasks(late_frame, world.orders(writer_epoch=deposed), NOTHING_KNOWN)
     assert isinstance(late, Deposed)
     assert world.rows() == before
     foreign = SparkTasks(
-        spark, partial(PostgresStore, World(spark, databases.new(), known, tmp_path).dsn), fold_group, tmp_path
+        spark,
+        partial(PostgresStore, World(spark, databases.new(), known, tmp_path).dsn),
+        fold_group,
+        tmp_path,
+        pickle.loads,
     )
     with pytest.raises(BundleFailed, match="names another database than the job's"):
         world.function.spread(late_frame, 10, foreign)
@@ -188,13 +196,13 @@ def test_a_task_that_is_run_again_says_so_and_a_deposed_one_writes_nothing(
 def test_what_a_task_raises_reaches_the_driver_as_it_is(spark: Any, databases: Databases, tmp_path: Any) -> None:
     known, _, _ = several()
     world = World(spark, databases.new(), known, tmp_path)
-    world.function(table([], {("log", 0): Range(0, 5)}, None), 0)
+    world.function(batch([], {("log", 0): Range(0, 5)}, None), 0)
     with pytest.raises(OutOfStep) as refused:
-        world.spread([table([], {("log", 0): Range(7, 9)}, None), table([], {("log", 1): Range(0, 3)}, None)], 1)
+        world.spread([batch([], {("log", 0): Range(7, 9)}, None), batch([], {("log", 1): Range(0, 3)}, None)], 1)
     assert (refused.value.expected, refused.value.got) == (5, 7)
     assert sorted(world.store.positions().values()) == [3, 5], "the other bundle is committed"
     assert world.reports[-1].records == 0
-    unknown = SparkTasks(spark, partial(PostgresStore, "no dsn"), fold_group, tmp_path)
+    unknown = SparkTasks(spark, partial(PostgresStore, "no dsn"), fold_group, tmp_path, pickle.loads)
     (failed,) = unknown(world.frame([one_bundle(world)]), world.orders(), NOTHING_KNOWN)
     assert isinstance(failed, Exception)
     assert "no dsn" not in str(failed)
@@ -211,7 +219,7 @@ def test_an_error_that_nobody_foresaw_is_one_sentence(spark: Any, databases: Dat
     known, _, _ = several()
     world = World(spark, databases.new(), known, tmp_path)
     cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["NoStore"]))
-    tasks = SparkTasks(spark, NoStore(), fold_group, tmp_path)
+    tasks = SparkTasks(spark, NoStore(), fold_group, tmp_path, pickle.loads)
     (failed,) = tasks(world.frame([one_bundle(world)]), world.orders(), NOTHING_KNOWN)
     assert isinstance(failed, BundleFailed)
     assert str(failed).startswith("ZeroDivisionError: of a kind that nobody foresaw (at ")
@@ -252,7 +260,7 @@ def test_what_is_known_of_topics_reaches_the_tasks_and_changes_there(
         knowledge = Knowledge(topics=reduce(TopicHistory.with_sample, samples, NO_SAMPLES))
         world = World(spark, databases.new(), story.settings, tmp_path)
         place = (story.rows[0].topic, story.rows[0].partition)
-        bundle = table(story.rows, {place: Range(0, story.rows[-1].offset + 1)}, story.now_ms + 100)
+        bundle = batch(story.rows, {place: Range(0, story.rows[-1].offset + 1)}, story.now_ms + 100)
         (told,) = world.tasks(world.frame([bundle]), world.orders(), knowledge)
         assert isinstance(told, FoldedBundle)
         grades.append({one.grade for one in told.view.judged})

@@ -8,11 +8,13 @@ import pytest
 
 from lab.cluster import config_topic
 from rebalance_monitor.streaming.config.client_reference import ClientReference
+from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 from rebalance_monitor.streaming.spark.ends import KafkaView
-from rebalance_monitor.streaming.spark.rows import read_batch
 from rebalance_monitor.streaming.spark.source import FORMAT, KafkaSource, SourceOptions
+from rebalance_monitor.streaming.spark.tasks import SparkTasks
 from tests.integration.watched import Watched, own_lab
+from tests.streaming.spark.memory_store import MemoryStore
 
 pytestmark = pytest.mark.integration
 OFFSETS, CONFIGS = "__consumer_offsets", "many-configs"
@@ -55,8 +57,10 @@ class Drained:
             client=ClientReference(shown={"bootstrap.servers": watched.broker.address}),
         )
 
+        tasks = SparkTasks(spark, MemoryStore, fold_group, folder)
+
         def collect(frame: Any, _: int) -> None:
-            batch = read_batch(frame.toArrow(), cluster_id)
+            batch = tasks.read(frame)
             for key, covered in batch.ranges.items():
                 assert covered == Range(self.positions.get(key, 0), covered.end), "a hole, or read twice"
                 self.positions[key] = covered.end

@@ -1,6 +1,4 @@
-"""Rows as a reading task hands them on: group records as bytes, everything else as text."""
-
-import pyarrow as pa
+"""Rows as they are read: group records as bytes, everything else as text."""
 
 from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
 from rebalance_monitor.schemas.offsets_topic import (
@@ -13,42 +11,28 @@ from rebalance_monitor.schemas.offsets_topic import (
 from rebalance_monitor.schemas.wire import write_int16, write_nullable_string
 from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGeneration, OtherGroup, Row
 from rebalance_monitor.streaming.core.reading.decoding import CLASSIC, Glance
-from rebalance_monitor.streaming.spark.rows import (
-    Line,
-    RawRow,
-    RecordAt,
-    arrow_batches,
-    read_batch,
-    record_line,
-    row_line,
-)
+from rebalance_monitor.streaming.spark.rows import RawRow, RecordAt, decoded_row, record_row
 
 VERSION = 3
 
 
-def line_of(cluster: str, topic_id: str, row: Row) -> Line:
-    """The line of a row."""
+def raw_of(topic_id: str, row: Row) -> RawRow:
+    """The row as whoever folds it gets it."""
     place = RecordAt(row.topic, row.partition, row.offset, row.timestamp_ms)
     body = row.body
     match body:
         case GroupGeneration():
             seen = Glance(row.group or "", type(body).__name__, body.protocol_type)
-            return record_line(cluster, topic_id, place, seen, _key(CLASSIC, row), value_of(body))
+            return record_row(topic_id, place, seen, _key(CLASSIC, row), value_of(body))
         case GroupDeleted():
             seen = Glance(row.group or "", type(body).__name__, None)
-            return record_line(cluster, topic_id, place, seen, _key(CLASSIC, row), None)
+            return record_row(topic_id, place, seen, _key(CLASSIC, row), None)
         case OtherGroup() if row.group is not None:
             seen = Glance(row.group, type(body).__name__, None)
             value = None if body.deleted else b"\x00\x00"
-            return record_line(cluster, topic_id, place, seen, _key(_type(body), row, body.member), value)
+            return record_row(topic_id, place, seen, _key(_type(body), row, body.member), value)
         case _:
-            return row_line(cluster, topic_id, row)
-
-
-def raw_of(line: Line) -> RawRow:
-    """The row as whoever folds it gets it."""
-    (row,) = read_batch(pa.Table.from_batches(list(arrow_batches([line]))), "").rows
-    return row
+            return decoded_row(topic_id, row)
 
 
 def value_of(body: GroupGeneration) -> bytes:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import settings as profile
@@ -22,8 +21,8 @@ from rebalance_monitor.streaming.core.replay import decode
 from rebalance_monitor.streaming.spark.batch import BatchFunction, BatchReport
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import FoldMany, fold_here
-from rebalance_monitor.streaming.spark.rows import SCHEMA, Reached, arrow_batches, position_line, read_batch, tick_line
-from tests.streaming.spark.lines import line_of
+from rebalance_monitor.streaming.spark.rows import Batch, Reached, batch_of, decoded_row
+from tests.streaming.spark.lines import raw_of
 from tests.streaming.spark.memory_store import MemoryStore
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
@@ -46,16 +45,19 @@ def capture(name: str) -> tuple[ClusterSettings, dict[Place, tuple[Row, ...]]]:
     return known, rows
 
 
-def table(
-    rows: Sequence[Row], ranges: Mapping[Place, Range], tick_ms: int | None, planned: Mapping[Place, int] | None = None
-) -> pa.Table:
-    lines = [line_of("c", partition((row.topic, row.partition)).topic_id, row) for row in rows]
-    for place, covered in ranges.items():
-        reached = Reached(covered.start, covered.end, (planned or {}).get(place, covered.end), len(rows), 100)
-        lines.append(position_line("c", partition(place), reached))
-    if tick_ms is not None:
-        lines.append(tick_line("c", Tick(tick_ms)))
-    return pa.Table.from_batches(list(arrow_batches(lines)), SCHEMA)
+def batch(
+    rows: Sequence[Row],
+    ranges: Mapping[Place, Range],
+    tick_ms: int | None,
+    planned: Mapping[Place, int] | None = None,
+    groups: Sequence[str] | None = None,
+) -> Batch:
+    reached = {
+        partition(place): Reached(covered.start, covered.end, (planned or {}).get(place, covered.end), len(rows), 100)
+        for place, covered in ranges.items()
+    }
+    raw = [raw_of(partition((row.topic, row.partition)).topic_id, row) for row in rows]
+    return batch_of(raw, reached, None if tick_ms is None else Tick(tick_ms), groups)
 
 
 class Run:
@@ -105,8 +107,8 @@ def whole(name: str) -> Run:
     known, by_place = capture(name)
     run = Run(known)
     rows = [row for rows in by_place.values() for row in rows]
-    run.function(table(rows, {place: Range(0, rows[-1].offset + 1) for place, rows in by_place.items()}, None), 0)
-    run.function(table([], {}, 10**15), 1)
+    run.function(batch(rows, {place: Range(0, rows[-1].offset + 1) for place, rows in by_place.items()}, None), 0)
+    run.function(batch([], {}, 10**15), 1)
     return run
 
 
@@ -133,9 +135,9 @@ def test_any_cut_into_batches_gives_the_same_results(name: str) -> None:
                 at[place] += size
                 taken.extend(part)
             # No tick, as in catching up: nothing is given up on while records are still to come.
-            run.function(table(taken, ranges, None), number)
+            run.function(batch(taken, ranges, None), number)
             number += 1
-        run.function(table([], {}, 10**15), number)
+        run.function(batch([], {}, 10**15), number)
         assert final(run.results) == expected
 
     property_()
@@ -145,10 +147,10 @@ def test_a_batch_read_again_changes_nothing() -> None:
     known, by_place = capture("zombie")
     place, rows = next((place, rows) for place, rows in by_place.items() if len(rows) > 3)
     run = Run(known)
-    run.function(table(rows[:3], {place: Range(0, rows[2].offset + 1)}, None), 0)
+    run.function(batch(rows[:3], {place: Range(0, rows[2].offset + 1)}, None), 0)
     before = list(run.store.commits)
     with pytest.raises(AlreadyThere):
-        run.function(table(rows[:3], {place: Range(0, rows[2].offset + 1)}, None), 1)
+        run.function(batch(rows[:3], {place: Range(0, rows[2].offset + 1)}, None), 1)
     assert run.store.commits == before
 
 
@@ -156,8 +158,8 @@ def test_an_overlapping_batch_counts_only_what_is_new() -> None:
     known, by_place = capture("zombie")
     place, rows = next((place, rows) for place, rows in by_place.items() if len(rows) > 3)
     run = Run(known)
-    run.function(table(rows[:2], {place: Range(0, rows[1].offset + 1)}, None), 0)
-    run.function(table(rows[:4], {place: Range(0, rows[3].offset + 1)}, None), 1)
+    run.function(batch(rows[:2], {place: Range(0, rows[1].offset + 1)}, None), 0)
+    run.function(batch(rows[:4], {place: Range(0, rows[3].offset + 1)}, None), 1)
     assert run.store.last_batch().ranges == {partition(place): Range(rows[1].offset + 1, rows[3].offset + 1)}
     assert run.reports[-1].rows == 2
 
@@ -166,9 +168,9 @@ def test_a_batch_above_the_position_is_refused_and_writes_nothing() -> None:
     known, _ = capture("zombie")
     run = Run(known)
     place = ("__consumer_offsets", 0)
-    run.function(table([], {place: Range(0, 5)}, None), 0)
+    run.function(batch([], {place: Range(0, 5)}, None), 0)
     with pytest.raises(OutOfStep) as refused:
-        run.function(table([], {place: Range(7, 9)}, None), 1)
+        run.function(batch([], {place: Range(7, 9)}, None), 1)
     assert (refused.value.expected, refused.value.got) == (5, 7)
     assert run.store.positions() == {partition(place): 5}
 
@@ -178,7 +180,7 @@ def test_a_short_read_keeps_what_came_and_asks_for_the_rest() -> None:
     run = Run(known)
     place = ("__consumer_offsets", 0)
     with pytest.raises(OutOfStep):
-        run.function(table([], {place: Range(0, 5)}, None, planned={place: 9}), 0)
+        run.function(batch([], {place: Range(0, 5)}, None, planned={place: 9}), 0)
     assert run.store.positions() == {partition(place): 5}
 
 
@@ -188,16 +190,15 @@ def test_a_deposed_job_writes_nothing() -> None:
     old = Run(known, store)
     Run(known, store)
     with pytest.raises(Deposed):
-        old.function(table([], {("__consumer_offsets", 0): Range(0, 5)}, None), 0)
+        old.function(batch([], {("__consumer_offsets", 0): Range(0, 5)}, None), 0)
     assert store.commits == []
 
 
 def test_a_recreated_topic_starts_at_its_own_beginning() -> None:
     known, _ = capture("zombie")
     run = Run(known)
-    run.function(table([], {("t", 0): Range(0, 50)}, None), 0)
-    again = position_line("c", PartitionKey(CLUSTER_ID, "another-id", "t", 0), Reached(0, 4, 4))
-    run.function(pa.Table.from_batches(list(arrow_batches([again])), SCHEMA), 1)
+    run.function(batch([], {("t", 0): Range(0, 50)}, None), 0)
+    run.function(batch_of([], {PartitionKey(CLUSTER_ID, "another-id", "t", 0): Reached(0, 4, 4)}), 1)
     assert sorted(run.store.positions().values()) == [4, 50]
 
 
@@ -207,11 +208,11 @@ def test_history_ends_with_the_first_caught_up_batch_and_survives_a_restart() ->
     store = MemoryStore()
     cut, later = len(rows) // 3, 2 * len(rows) // 3
     first = Run(known, store)
-    first.function(table(rows[:cut], {place: Range(0, rows[cut - 1].offset + 1)}, None), 0)
-    first.function(table(rows[cut:later], {place: Range(rows[cut - 1].offset + 1, rows[later - 1].offset + 1)}, 5), 1)
+    first.function(batch(rows[:cut], {place: Range(0, rows[cut - 1].offset + 1)}, None), 0)
+    first.function(batch(rows[cut:later], {place: Range(rows[cut - 1].offset + 1, rows[later - 1].offset + 1)}, 5), 1)
     second = Run(known, store)
-    second.function(table(rows[later:], {place: Range(rows[later - 1].offset + 1, rows[-1].offset + 1)}, None), 0)
-    second.function(table([], {}, 10**15), 1)
+    second.function(batch(rows[later:], {place: Range(rows[later - 1].offset + 1, rows[-1].offset + 1)}, None), 0)
+    second.function(batch([], {}, 10**15), 1)
     historic = {one.source.offset: one.historic for one in first.results if isinstance(one, Generation)}
     assert historic
     assert all(is_historic == (offset <= rows[later - 1].offset) for offset, is_historic in historic.items())
@@ -225,7 +226,7 @@ def test_a_discovered_connect_group_asks_for_its_topics_and_is_remembered() -> N
     place = (rows[0].topic, rows[0].partition)
     run = Run(unknown)
     assert run.controls == []
-    run.function(table(rows, {place: Range(0, rows[-1].offset + 1)}, 1), 0)
+    run.function(batch(rows, {place: Range(0, rows[-1].offset + 1)}, 1), 0)
     wanted = {f"{group}-configs": "config", f"{group}-status": "status"}
     assert run.controls[-1].topics == wanted
     assert Run(unknown, run.store).controls[-1].topics == wanted
@@ -240,7 +241,7 @@ def test_gaps_are_published_and_other_groups_counted() -> None:
         Row(topic=place[0], partition=0, offset=4, timestamp_ms=9, group=None, body=OtherGroup("unknown")),
         Row(topic=place[0], partition=0, offset=5, timestamp_ms=9, group=None, body=OtherGroup("unknown")),
     ]
-    run.function(table(rows, {place: Range(0, 6)}, 10), 0)
+    run.function(batch(rows, {place: Range(0, 6)}, 10), 0)
     assert [type(result) for result in run.results] == [GapRecord]
     assert run.store.last_batch().other_groups == {(known.name, "", "unknown"): 2}
     assert run.reports[-1].kinds == {(place[0], "Gap"): 1, (place[0], "OtherGroup"): 2}
@@ -254,9 +255,9 @@ def test_a_gap_of_the_log_reaches_every_group_whose_records_lie_there() -> None:
         Row(topic=OFFSETS, partition=place[1], offset=0, timestamp_ms=9, group=group, body=consumers(1))
         for group, place in (("at home", here), ("elsewhere", there))
     ]
-    run.function(table(first, {here: Range(0, 1), there: Range(0, 1)}, 10), 0)
+    run.function(batch(first, {here: Range(0, 1), there: Range(0, 1)}, 10), 0)
     gap = Row(topic=OFFSETS, partition=5, offset=1, timestamp_ms=-1, group=None, body=Gap(4, "deleted_before_read"))
-    run.function(table([gap], {here: Range(1, 4)}, 20), 1)
+    run.function(batch([gap], {here: Range(1, 4)}, 20), 1)
     states = {key.group: read(Saved(one.state))[0] for key, one in run.store.states.items() if key.cluster == "c"}
     assert states["at home"].lost == ((1, 4),)
     assert states["elsewhere"].lost == ()
@@ -273,8 +274,6 @@ def consumers(generation: int) -> GroupGeneration:
     )
 
 
-def test_half_a_surrogate_pair_survives_the_table() -> None:
+def test_half_a_surrogate_pair_survives_the_way_to_the_fold() -> None:
     row = Row(topic="t", partition=0, offset=0, timestamp_ms=1, group=None, body=Gap(1, "\ud800"))
-    (batch,) = arrow_batches([line_of("c", "id", row)])
-    (raw,) = read_batch(pa.Table.from_batches([batch]), CLUSTER_ID).rows
-    assert raw.row() == replace(row, topic_id="id")
+    assert decoded_row("id", row).row() == replace(row, topic_id="id")

@@ -15,7 +15,7 @@ from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story
 from tests.streaming.core.rules.cases_streams_across import CHANGELOG, ONE_WARM_UP, probing
 from tests.streaming.core.rules.streams import group, record
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, table
+from tests.streaming.spark.test_batch import CLUSTER_ID, batch
 from tests.streaming.spark.test_batch_progress import Brokers
 from tests.streaming.spark.test_batch_samples import Brokers as TopicBrokers
 
@@ -44,7 +44,7 @@ class Job:
         start = max(self.store.positions().values(), default=0)
         rows = [row for row in self.story.rows if row.offset >= start]
         ranges = {(OFFSETS, row.partition): Range(start, self.story.rows[-1].offset + 1) for row in rows}
-        self.function(table(rows, ranges, self.story.now_ms + 100), len(self.store.commits))
+        self.function(batch(rows, ranges, self.story.now_ms + 100), len(self.store.commits))
         commit = self.store.last_batch()
         self.said += [one for one in commit.results if isinstance(one, Incident) and one.code == RULE]
         return commit

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from random import Random
 
-import pyarrow as pa
 import pytest
 
 from rebalance_monitor.streaming.cli.captures import settings_of
@@ -15,16 +14,8 @@ from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.core.replay import RawRecord
 from rebalance_monitor.streaming.spark import unread
 from rebalance_monitor.streaming.spark.offsets import SourcePartition, Span
-from rebalance_monitor.streaming.spark.reading import Progress, Reading, taken
-from rebalance_monitor.streaming.spark.rows import (
-    SCHEMA,
-    Batch,
-    RawRow,
-    Reached,
-    arrow_batches,
-    position_line,
-    tick_line,
-)
+from rebalance_monitor.streaming.spark.reading import Progress, taken
+from rebalance_monitor.streaming.spark.rows import Batch, RawRow, Reached, batch_of
 from tests.profile import size
 from tests.streaming.core.targets.test_missing_records import CAPTURES, GROUPS, compacted, own, records
 from tests.streaming.spark.test_batch import CLUSTER_ID, Run
@@ -66,7 +57,6 @@ class Log:
         self.key = PartitionKey(CLUSTER_ID, f"id-of-{topic}", topic, partition)
         self.settings, self.at, self.batches = settings_of(CAPTURES / capture), 0, 0
         self.run = Run(self.settings)
-        self.reading = Reading("c", CLUSTER_ID, {}, 1_000, {topic: "offsets"})
 
     def restart(self) -> None:
         """The job ends and begins anew, with what it has stored."""
@@ -75,12 +65,10 @@ class Log:
     def read(self, some: Sequence[RawRecord], end: int, now_ms: int | None) -> None:
         """A batch up to this offset, of which these records are left."""
         progress = Progress(Span(SourcePartition(*self.place), self.at, end), "offsets", self.at)
-        lines = [line for one in some for line in taken(self.reading, progress, Message(one))]
+        rows = [row for one in some for row in taken(progress, Message(one))]
         progress.come_to(end)
-        lines.append(position_line("c", self.key, progress.reached))
-        if now_ms is not None:
-            lines.append(tick_line("c", Tick(now_ms)))
-        self.run.function(pa.Table.from_batches(list(arrow_batches(lines)), SCHEMA), self.batches)
+        tick = None if now_ms is None else Tick(now_ms)
+        self.run.function(batch_of(rows, {self.key: progress.reached}, tick), self.batches)
         self.at, self.batches = end, self.batches + 1
 
     def accused(self) -> tuple[set[str], set[int]]:

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Con
 from rebalance_monitor.streaming.core.ports import Range
 from rebalance_monitor.streaming.spark.folding import FoldHere
 from tests.streaming.guarding.poison import SECRET, Poisoned
-from tests.streaming.spark.test_batch import Place, Run, capture, table
+from tests.streaming.spark.test_batch import Place, Run, batch, capture
 
 
 def two_groups() -> tuple[ClusterSettings, list[Row], dict[Place, Range], str]:
@@ -39,10 +39,10 @@ def test_a_group_whose_fold_fails_costs_the_others_nothing(caplog: pytest.LogCap
     offset = own[len(own) // 2]
     poison = Poisoned({offset}, group=group)
     healthy = Run(known)
-    healthy.function(table(rows, ranges, 10**13), 0)
+    healthy.function(batch(rows, ranges, 10**13), 0)
     run = Run(known, here=FoldHere(poison))
     with caplog.at_level(logging.ERROR):
-        run.function(table(rows, ranges, 10**13), 0)
+        run.function(batch(rows, ranges, 10**13), 0)
     assert run.store.positions() == healthy.store.positions()
     of_twin = [one for one in healthy.results if getattr(one, "group", "") == "twin"]
     assert [one for one in run.results if getattr(one, "group", "") == "twin"] == of_twin
@@ -70,7 +70,7 @@ def test_a_trace_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     offsets = sorted(row.offset for row in rows if row.group == group)[-2:]
     run = Run(known, here=FoldHere(Poisoned(offsets)))
     with caplog.at_level(logging.ERROR):
-        run.function(table(rows, ranges, 10**13), 0)
+        run.function(batch(rows, ranges, 10**13), 0)
     traced = [
         "trace" in record.fields  # type: ignore[attr-defined]
         for record in caplog.records
@@ -87,7 +87,7 @@ def test_half_a_surrogate_pair_survives_the_way_back_from_a_worker() -> None:
     assert row is not None
     known = ClusterSettings(name="c", connect={"s": ConnectSettings(status_topic="s-status")})
     run = Run(known)
-    run.function(table([], {}, 1), 0)
-    run.function(table([row], {("s-status", 0): Range(0, 1)}, 10**6), 1)
+    run.function(batch([], {}, 1), 0)
+    run.function(batch([row], {("s-status", 0): Range(0, 1)}, 10**6), 1)
     assert r"\ud800" in repr(run.reports[-1].view)
     assert pickle.loads(pickle.dumps(run.reports[-1].view)) == run.reports[-1].view

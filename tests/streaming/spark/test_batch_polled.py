@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.spark.learning import HOME, Askers
 from tests.streaming.core.polled import snapshot_of
 from tests.streaming.core.rules.consumers import Consumer, group, shares
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, table
+from tests.streaming.spark.test_batch import CLUSTER_ID, batch
 
 SETTINGS = ClusterSettings(name="cluster")
 NOW_MS = 1_800_000_000_000
@@ -61,7 +61,7 @@ class PolledJob:
         self.polls.append(SnapshotPoll(at_ms - 100, at_ms, {one.group: one for one in groups}, complete=True))
 
     def batch(self, now_ms: int) -> Commit:
-        self.function(table([], {}, now_ms), len(self.store.commits))
+        self.function(batch([], {}, now_ms), len(self.store.commits))
         return self.store.last_batch()
 
 

@@ -14,7 +14,7 @@ from tests.streaming.core.rules.cases_progress import EVERY_MS, LONG_MS, STANDS
 from tests.streaming.core.rules.cases_record import fresh_pair
 from tests.streaming.core.rules.consumers import Consumer, group, record
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, table
+from tests.streaming.spark.test_batch import CLUSTER_ID, batch
 
 
 class Brokers:
@@ -65,7 +65,7 @@ class Job:
         start = max(self.store.positions().values(), default=0)
         rows = [row for row in self.story.rows if row.offset >= start]
         ranges = {(OFFSETS, row.partition): Range(start, self.story.rows[-1].offset + 1) for row in rows}
-        self.function(table(rows, ranges, self.now_ms), len(self.store.commits))
+        self.function(batch(rows, ranges, self.now_ms), len(self.store.commits))
         return self.store.last_batch()
 
     def measured(self, for_ms: int, *, stands: bool) -> list[str]:

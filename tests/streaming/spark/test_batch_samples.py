@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.spark.learning import SAMPLED_AFTER_MS, Askers
 from tests.streaming.core.rules.builders import OFFSETS, Story
 from tests.streaming.core.rules.consumers import group, record, shares
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, table
+from tests.streaming.spark.test_batch import CLUSTER_ID, batch
 
 BALANCED = shares(m1="a-0 a-1", m2="a-2")
 GROWN = shares(m1="a-0 a-1", m2="a-2 a-3")
@@ -56,7 +56,7 @@ class Job:
         start = max(self.store.positions().values(), default=0)
         rows = [row for row in self.story.rows if row.offset >= start]
         ranges = {(OFFSETS, row.partition): Range(start, self.story.rows[-1].offset + 1) for row in rows}
-        self.function(table(rows, ranges, now_ms), len(self.store.commits))
+        self.function(batch(rows, ranges, now_ms), len(self.store.commits))
         return self.store.last_batch()
 
 
@@ -155,7 +155,7 @@ def test_nobody_is_asked_where_polling_is_off() -> None:
         on_results=lambda _report: None,
         publish=lambda _control: None,
     )
-    function(table(story.rows, {(OFFSETS, story.rows[0].partition): Range(0, 100)}, story.now_ms + 100), 0)
+    function(batch(story.rows, {(OFFSETS, story.rows[0].partition): Range(0, 100)}, story.now_ms + 100), 0)
     commit = store.last_batch()
     told = last(commit)
     assert told is not None

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import settings as profile
@@ -18,9 +17,9 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import AlreadyThere, GroupKey, Overtaken, Range, StoredState
 from rebalance_monitor.streaming.spark.bundle import FoldedBundle, Orders, fold_bundle
 from rebalance_monitor.streaming.spark.folding import fold_here
-from rebalance_monitor.streaming.spark.rows import SCHEMA, arrow_batches, groups_line, read_batch
+from rebalance_monitor.streaming.spark.rows import Batch
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, Place, Run, capture, final, table
+from tests.streaming.spark.test_batch import CLUSTER_ID, Place, Run, batch, capture, final
 
 NAMES = ("zombie", "steady", "sessioned-4.3.1")
 END_MS = 10**15
@@ -32,21 +31,18 @@ class Killed(Exception):
 
 @dataclass
 class InProcess:
-    """`batch.Tasks` over tables, in this order; `dies_after`: so many bundles commit, then the job is killed."""
+    """`batch.Tasks` over bundles, in this order; `dies_after`: so many bundles commit, then the job is killed."""
 
     store: MemoryStore
     order: Sequence[int] = ()
     dies_after: int | None = None
 
-    def __call__(
-        self, frame: Sequence[pa.Table], orders: Orders, knowledge: Knowledge
-    ) -> list[FoldedBundle | Exception]:
+    def __call__(self, frame: Sequence[Batch], orders: Orders, knowledge: Knowledge) -> list[FoldedBundle | Exception]:
         told: list[FoldedBundle | Exception] = []
         for number, at in enumerate(self.order or range(len(frame))):
             if number == self.dies_after:
                 raise Killed
-            batch = read_batch(frame[at], CLUSTER_ID)
-            told.append(fold_bundle(self.store, orders, knowledge, batch, fold_here))
+            told.append(fold_bundle(self.store, orders, knowledge, frame[at], fold_here))
         return told
 
 
@@ -82,18 +78,17 @@ def several() -> tuple[ClusterSettings, dict[Place, tuple[Row, ...]], list[tuple
 
 def bundle_of(
     rows: dict[Place, tuple[Row, ...]], ranges: dict[Place, Range], groups: Sequence[str], tick_ms: int | None
-) -> pa.Table:
+) -> Batch:
     taken = [row for place, span in ranges.items() for row in rows[place] if span.start <= row.offset < span.end]
-    lines = pa.Table.from_batches(list(arrow_batches([groups_line("c", groups)])), SCHEMA)
-    return pa.concat_tables([table(taken, ranges, tick_ms), lines])
+    return batch(taken, ranges, tick_ms, groups=groups)
 
 
 def expected() -> dict[object, object]:
     known, rows, _ = several()
     run = Run(known)
     ranges = {place: Range(0, some[-1].offset + 1) for place, some in rows.items()}
-    run.function(table([row for some in rows.values() for row in some], ranges, None), 0)
-    run.function(table([], {}, END_MS), 1)
+    run.function(batch([row for some in rows.values() for row in some], ranges, None), 0)
+    run.function(batch([], {}, END_MS), 1)
     return dict(final(run.results))
 
 
@@ -131,7 +126,7 @@ def test_any_bundling_any_order_and_any_kill_between_two_commits_change_nothing(
             except Killed:
                 run = Run(known, run.store)  # another job, which reads the stored positions
             number += 1
-        run.function.spread([table([], {}, END_MS)], number, InProcess(run.store))
+        run.function.spread([batch([], {}, END_MS)], number, InProcess(run.store))
         assert dict(final(run.results)) == whole
 
     property_()
@@ -149,12 +144,12 @@ def test_a_bundle_that_is_run_again_after_its_commit_writes_nothing() -> None:
     run = Run(known)
     places, group = lives[0]
     ranges = {place: Range(0, rows[place][-1].offset + 1) for place in places}
-    batch = read_batch(bundle_of(rows, ranges, [group], 5), CLUSTER_ID)
-    told = fold_bundle(run.store, orders(run, known), Knowledge(), batch, fold_here)
+    bundle = bundle_of(rows, ranges, [group], 5)
+    told = fold_bundle(run.store, orders(run, known), Knowledge(), bundle, fold_here)
     assert told.results
     before = list(run.store.commits)
     with pytest.raises(AlreadyThere):
-        fold_bundle(run.store, orders(run, known), Knowledge(), batch, fold_here)
+        fold_bundle(run.store, orders(run, known), Knowledge(), bundle, fold_here)
     assert run.store.commits == before
 
 
@@ -181,8 +176,7 @@ def test_two_bundles_never_write_the_same_state_over_each_other() -> None:
 
     def bundle(store: Any, ending: str) -> FoldedBundle:
         ranges = {place: Range(0, rows[place][-1].offset + 1) for place in places if place[0].endswith(ending)}
-        batch = read_batch(bundle_of(rows, ranges, [group], 5), CLUSTER_ID)
-        return fold_bundle(store, orders(run, known), Knowledge(), batch, fold_here)
+        return fold_bundle(store, orders(run, known), Knowledge(), bundle_of(rows, ranges, [group], 5), fold_here)
 
     with pytest.raises(Overtaken):
         bundle(Interrupted(run.store, lambda: bundle(run.store, "status")), "configs")

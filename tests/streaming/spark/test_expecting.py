@@ -11,7 +11,7 @@ from tests.streaming.core.rules.cases_consumer_time import ROUNDROBIN, WHOLE
 from tests.streaming.core.rules.cases_expected import FEWER
 from tests.streaming.core.rules.consumers import group
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, table
+from tests.streaming.spark.test_batch import CLUSTER_ID, batch
 
 MEMBERS = len(WHOLE)
 MINUTE_MS = 60_000
@@ -44,7 +44,7 @@ class Started:
         ranges = {(OFFSETS, 0): Range(start, self.story.rows[-1].offset + 1)} if rows else {}
         before = len(self.store.commits)
         self.story.now_ms += 1_000
-        self.function(table(rows, ranges, self.story.now_ms if to_the_end else None), before)
+        self.function(batch(rows, ranges, self.story.now_ms if to_the_end else None), before)
         told = [one for commit in self.store.commits[before:] for one in commit.results]
         found = [one for one in told if isinstance(one, Incident) and one.code == FEWER]
         return [(one.group, one.transition) for one in found if one.transition != "updated"]

@@ -1,6 +1,5 @@
 """Ranges that no reader gets whole: transaction markers, deleted records, a truncated log. On a real broker."""
 
-import json
 import shutil
 from collections.abc import Iterator
 
@@ -13,10 +12,11 @@ from lab.cluster.broker import Broker
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress
+from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
 from rebalance_monitor.streaming.spark.offsets import SourcePartition, Span
 from rebalance_monitor.streaming.spark.reading import Reading, read_spans
-from rebalance_monitor.streaming.spark.rows import POSITION, Line
+from rebalance_monitor.streaming.spark.rows import RawRow, Reached
 from rebalance_monitor.streaming.spark.sampling import Sampler
 from tests.waiting import PATIENCE_S, until
 
@@ -47,10 +47,11 @@ def transactions(producer: Producer, count: int) -> None:
             producer.commit_transaction()
 
 
-def outline(lines: list[Line]) -> tuple[list[tuple[int, str]], dict[str, int]]:
-    """Offset and body's class of each row, and the last position."""
-    rows = [(line.offset, line.kind) for line in lines if line.kind != POSITION]
-    return rows, json.loads(lines[-1].body or "")
+def outline(read: tuple[list[RawRow], dict[PartitionKey, Reached]]) -> tuple[list[tuple[int, str]], Reached]:
+    """Offset and body's class of each row, and how far the one partition was read."""
+    rows, reached = read
+    (one,) = reached.values()
+    return [(row.offset, row.kind) for row in rows], one
 
 
 def test_ranges_end_by_position(server: Broker) -> None:
@@ -63,31 +64,28 @@ def test_ranges_end_by_position(server: Broker) -> None:
     end = 24  # four times five records and a marker
     assert view.ends((PLACE,), committed=True) == {PLACE: end}
 
-    reading = Reading("c", "kafka", client, 10_000, {TOPIC: "config"})
+    reading = Reading("kafka", client, 10_000, {TOPIC: "config"})
     key = SourcePartition(TOPIC, "id", 0)
 
-    def read(start: int, to: int) -> tuple[list[tuple[int, str]], dict[str, int]]:
-        return outline(list(read_spans(reading, [Span(key, start, to)])))
+    def read(start: int, to: int) -> tuple[list[tuple[int, str]], Reached]:
+        return outline(read_spans(reading, [Span(key, start, to)]))
 
     rows, reached = read(0, end)
     assert [offset for offset, _ in rows] == [0, 1, 2, 3, 4, 12, 13, 14, 15, 16]
-    assert (reached["start"], reached["end"], reached["records"]) == (0, end, 10)
+    assert (reached.start, reached.end, reached.records) == (0, end, 10)
     # A range of nothing but aborted records and markers still ends.
-    assert read(5, 12) == (
-        [],
-        {"start": 5, "end": 12, "planned": 12, "records": 0, "bytes": 0, "why": "", "holes": 0, "hole": 0},
-    )
+    assert read(5, 12) == ([], Reached(5, 12, 12))
 
     # Of the coordinator's log every record is read, aborted or not: what is not there are the markers.
-    log = Reading("c", "kafka", client, 10_000, {TOPIC: "offsets"})
-    _, reached = outline(list(read_spans(log, [Span(key, 0, end)])))
-    assert (reached["records"], reached["holes"], reached["hole"]) == (20, 4, end)
+    log = Reading("kafka", client, 10_000, {TOPIC: "offsets"})
+    _, reached = outline(read_spans(log, [Span(key, 0, end)]))
+    assert (reached.records, reached.holes, reached.hole) == (20, 4, end)
 
     for deleted in admin.delete_records([TopicPartition(TOPIC, 0, 14)]).values():
         deleted.result(PATIENCE_S)
     rows, reached = read(0, end)
     assert rows == [(0, "Gap"), *((offset, "ConfigChange") for offset in (14, 15, 16))]
-    assert reached["end"] == end
+    assert reached.end == end
     assert read(0, 5)[0] == [(0, "Gap")]
     assert read(end + 10, end + 20)[0] == [(end + 10, "Gap")]
 
@@ -150,15 +148,5 @@ def test_an_error_that_concerns_every_topic_is_the_clusters() -> None:
 def test_an_address_where_nobody_answers_is_a_sentence_and_a_short_read() -> None:
     (port,) = free_ports(1)
     client = {"bootstrap.servers": f"127.0.0.1:{port}"}
-    reading = Reading("c", "kafka", client, 500, {})
-    lines = list(read_spans(reading, [Span(SourcePartition("t", "id", 0), 3, 9)]))
-    assert outline(lines)[1] == {
-        "start": 3,
-        "end": 3,
-        "planned": 9,
-        "records": 0,
-        "bytes": 0,
-        "why": "",
-        "holes": 0,
-        "hole": 0,
-    }
+    reading = Reading("kafka", client, 500, {})
+    assert outline(read_spans(reading, [Span(SourcePartition("t", "id", 0), 3, 9)])) == ([], Reached(3, 3, 9))

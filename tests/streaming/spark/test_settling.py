@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.spark.batch import BatchFunction
 from rebalance_monitor.streaming.spark.settling import AT_ONCE_MS, Turns
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.spark.memory_store import AT_ONCE, MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, Run, final, table
+from tests.streaming.spark.test_batch import CLUSTER_ID, Run, batch, final
 from tests.streaming.spark.test_waiting_batches import RECORDS, long_wait, ranges, read_in_batches
 
 MOST = 100
@@ -40,7 +40,7 @@ def waiting() -> tuple[Story, Bounded, GroupKey]:
     told, records, configs = long_wait()
     run = Bounded(told, MemoryStore())
     read_in_batches(run, records)
-    run.function(table(configs, ranges(configs), told.now_ms), RECORDS)
+    run.function(batch(configs, ranges(configs), told.now_ms), RECORDS)
     return told, run, GroupKey(told.settings.name, GROUP)
 
 
@@ -58,13 +58,13 @@ def test_one_batch_settles_no_more_than_it_may_and_the_next_ones_the_rest() -> N
     while run.store.waiting_rows[key]:
         assert run.controls[-1].due_ms is not None
         assert run.controls[-1].due_ms <= told.now_ms
-        run.function(table([], {}, told.now_ms), RECORDS + len(left))
+        run.function(batch([], {}, told.now_ms), RECORDS + len(left))
         left.append(len(run.store.waiting_rows[key]))
     steps = [before - after for before, after in zip([RECORDS, *left], left, strict=False)]
     assert max(steps) <= MOST + AT_ONCE
     at_once = Run(told.settings)
-    at_once.function(table(told.rows, ranges(told.rows), told.now_ms), 0)
-    at_once.function(table([], {}, told.now_ms), 1)  # time goes on from the second batch with a tick on
+    at_once.function(batch(told.rows, ranges(told.rows), told.now_ms), 0)
+    at_once.function(batch([], {}, told.now_ms), 1)  # time goes on from the second batch with a tick on
     assert lasting(run) == lasting(at_once)
     assert run.store.states[key].state == at_once.store.states[key].state
 
@@ -72,12 +72,12 @@ def test_one_batch_settles_no_more_than_it_may_and_the_next_ones_the_rest() -> N
 def test_what_is_left_goes_on_without_a_tick_and_in_a_job_that_begins_anew() -> None:
     told, run, key = waiting()
     left = len(run.store.waiting_rows[key])
-    run.function(table([], {}, None), 2 * RECORDS)
+    run.function(batch([], {}, None), 2 * RECORDS)
     assert len(run.store.waiting_rows[key]) < left
     again = Bounded(told, run.store)
     while run.store.waiting_rows[key]:
         assert run.store.states[key].due_ms == AT_ONCE_MS
-        again.function(table([], {}, told.now_ms), len(run.store.commits))
+        again.function(batch([], {}, told.now_ms), len(run.store.commits))
     judged = [one for one in final(again.results).values() if isinstance(one, Generation)]
     assert {one.verdict.pending_until_ms for one in judged} == {None}
 

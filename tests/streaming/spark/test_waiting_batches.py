@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.core.ports import GroupKey, Range
 from rebalance_monitor.streaming.spark.group_states import GONE
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, Story
 from tests.streaming.spark.memory_store import AT_ONCE
-from tests.streaming.spark.test_batch import Place, Run, final, table
+from tests.streaming.spark.test_batch import Place, Run, batch, final
 
 RECORDS, OF_A_BATCH = 2 * AT_ONCE + 20, 20
 """More records than are read at once, twice over."""
@@ -38,7 +38,7 @@ def read_in_batches(run: Run, rows: Sequence[Row]) -> None:
     """Reads rows in batches while the config topic is still to come; history, so nothing is late."""
     for number, start in enumerate(range(0, len(rows), OF_A_BATCH)):
         some = rows[start : start + OF_A_BATCH]
-        run.function(table(some, ranges(some), None), number)
+        run.function(batch(some, ranges(some), None), number)
 
 
 def test_a_long_wait_changes_nothing_but_the_time() -> None:
@@ -49,9 +49,9 @@ def test_a_long_wait_changes_nothing_but_the_time() -> None:
     assert len(run.store.waiting_rows[key]) == RECORDS
     for commit in (one for one in run.store.commits if one.ranges):
         assert len(commit.states[key].waiting) == OF_A_BATCH
-    run.function(table(configs, ranges(configs), told.now_ms), RECORDS)
+    run.function(batch(configs, ranges(configs), told.now_ms), RECORDS)
     assert run.store.waiting_rows[key] == {}
-    at_once.function(table(told.rows, ranges(records) | ranges(configs), told.now_ms), 0)
+    at_once.function(batch(told.rows, ranges(records) | ranges(configs), told.now_ms), 0)
     assert final(run.results) == final(at_once.results)
     grades = Counter(one.verdict.grade for one in final(run.results).values() if isinstance(one, Generation))
     assert grades[Grade.MATCH] == RECORDS
@@ -84,7 +84,7 @@ def test_a_waiting_row_that_is_gone_costs_its_own_verdict_alone() -> None:
     key = GroupKey(told.settings.name, GROUP)
     for position in (400, 401, 500):
         del run.store.waiting_rows[key][position]
-    run.function(table(configs, ranges(configs), told.now_ms), RECORDS)
+    run.function(batch(configs, ranges(configs), told.now_ms), RECORDS)
     assert run.store.waiting_rows[key] == {}
     judged = [one for one in final(run.results).values() if isinstance(one, Generation)]
     settled = {one.source.offset for one in judged if one.verdict.pending_until_ms is None}
