@@ -25,7 +25,7 @@ CLOSE_MS = 120_000
 LONGEST_MS = 3_600_000
 """What has not caught up by then has other reasons, too."""
 FELL_BEHIND = "not known: the group was falling behind before"
-NONE_BEFORE = "not known: no sample in the two minutes before"
+NONE_BEFORE = "not known: no sample of its lag in the two minutes before"
 NONE_BEHIND = "not known: no sample in the two minutes behind"
 OTHER_PARTITIONS = "not known: the lag of other partitions is known than before"
 FOLLOWED = "when it had caught up is not known: generation {} came before that"
@@ -103,6 +103,9 @@ def looked_at(known: OpenRebalance, totals: Sequence[Total]) -> OpenRebalance | 
         if isinstance(begun, HeldUp):
             return begun
         known = begun
+    before = known.before
+    if before is None:
+        return known
     for one in totals:
         if one.answered_ms <= known.since_ms or (known.looked_ms is not None and one.asked_ms <= known.looked_ms):
             continue
@@ -116,7 +119,7 @@ def looked_at(known: OpenRebalance, totals: Sequence[Total]) -> OpenRebalance | 
             most=one.lag if known.most is None else max(known.most, one.lag),
             looked_ms=one.asked_ms if behind else known.looked_ms,
         )
-        if behind and known.before is not None and one.lag <= known.before:
+        if behind and one.lag <= before:
             return known.held_up(final=True, caught_up_ms=one.answered_ms)
         if one.asked_ms - known.at_ms > LONGEST_MS:
             return known.held_up(LONG, final=True)
@@ -125,7 +128,7 @@ def looked_at(known: OpenRebalance, totals: Sequence[Total]) -> OpenRebalance | 
 
 def _begun(known: OpenRebalance, totals: Sequence[Total]) -> OpenRebalance | HeldUp:
     """With the lag before, as far as a sample before is close."""
-    before = [one for one in totals if one.answered_ms <= known.since_ms]
+    before = [one for one in totals if one.answered_ms <= known.since_ms and one.partitions]
     if known.before is not None:
         return known
     if not before or known.since_ms - before[-1].asked_ms > CLOSE_MS:

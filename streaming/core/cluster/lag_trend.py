@@ -29,7 +29,8 @@ class Trend(StrEnum):
 
 class Total(NamedTuple):
     """A group in one sample: lag and end offsets summed over the partitions of which both offsets are known.
-    `partitions`: which these are, as a checksum of their names. Times by the monitor's clock, ms."""
+    `partitions`: which these are, as a checksum of their names; 0: there are none, so the sums say nothing. Times by
+    the monitor's clock, ms."""
 
     asked_ms: int
     answered_ms: int
@@ -39,15 +40,15 @@ class Total(NamedTuple):
 
 
 def trend_of(totals: Sequence[Total], before: Trend | None) -> Trend | None:
-    """The trend by these samples, oldest first; None while they are too few, or partitions came and went.
-    `before`: the trend by all but the last."""
+    """The trend by these samples, oldest first; None while they are too few, partitions came and went, or no lag is
+    known. `before`: the trend by all but the last."""
     newest = totals[-1]
     looked: list[Total] = []
     for one in reversed(totals[-_LOOKED_AT:]):
         if one.partitions != newest.partitions:
             break
         looked.append(one)
-    if len(looked) < _LEAST:
+    if len(looked) < _LEAST or not newest.partitions:
         return None
     looked.reverse()
     half = len(looked) // 2

@@ -68,6 +68,22 @@ def test_what_the_samples_do_not_tell_is_not_known() -> None:
     assert OPEN.unknown(NONE_BEFORE).records is None
 
 
+def test_of_a_group_that_never_committed_nothing_is_known() -> None:
+    """Its sums are 0, of no partitions."""
+    none = totals(*[0] * 7, partitions=0)
+    assert looked_at(OPEN, none) == OPEN
+    assert looked_at(OPEN, totals(*[0] * 9, partitions=0)) == OPEN.unknown(NONE_BEFORE)
+    lost = totals(*BEFORE) + totals(0, partitions=0, from_ms=7 * EVERY_MS)
+    assert looked_at(OPEN, lost) == OPEN.unknown(OTHER_PARTITIONS)
+
+
+def test_a_sample_that_the_rebalance_cuts_in_two_does_not_say_what_was_before() -> None:
+    during = [Total(BEGAN_MS - 20, BEGAN_MS + 20, 900, 0, 3)]
+    assert looked_at(OPEN, during) == OPEN, "it may still become known"
+    behind = totals(5_000, from_ms=ENDED_MS + 1_000)
+    assert looked_at(OPEN, during + behind) == OPEN.unknown(NONE_BEFORE)
+
+
 def test_without_a_sample_behind_it_nothing_is_settled() -> None:
     assert isinstance(looked_at(OPEN, totals(*BEFORE)), OpenRebalance)
     assert looked_at(OPEN, []) == OPEN

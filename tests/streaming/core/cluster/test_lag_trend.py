@@ -49,6 +49,11 @@ def test_a_partition_that_comes_begins_anew() -> None:
     assert trend_of([*totals, Total(150_000, 150_050, 9_000, 0, 4)], Trend.FALLING_BEHIND) is None
 
 
+def test_without_a_lag_that_is_known_there_is_no_trend() -> None:
+    """A group that never committed: its sum is one of no partitions."""
+    assert set(trends([0] * 6, partitions=0)) == {None}
+
+
 @given(st.lists(st.integers(0, 10_000), min_size=4, max_size=30))
 def test_lag_that_never_grows_is_not_falling_behind(lags: list[int]) -> None:
     falling = trends(sorted(lags, reverse=True))
