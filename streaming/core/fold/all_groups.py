@@ -18,7 +18,7 @@ def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope
     fold.publish(recurring.recorded(fold, outputs, source_of(row), row.timestamp_ms))
     restless.recorded(fold, row, outputs, before)
     expected.recorded(fold, row, outputs, before)
-    held_up.recorded(fold, row)
+    held_up.recorded(fold, row, before)
 
 
 def computed(fold: Intake, target: Generation) -> None:

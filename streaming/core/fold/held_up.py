@@ -15,13 +15,16 @@ from rebalance_monitor.streaming.core.model.results import Generation, HeldUp, R
 from .capabilities import Holds
 from .intake import Intake
 from .published import body_of, source_of
+from .state import Envelope
 
 
-def recorded(fold: Intake, row: Row) -> None:
-    """A classic group's record: a rebalance has ended, or nobody is left."""
+def recorded(fold: Intake, row: Row, before: Envelope) -> None:
+    """A classic group's record: a rebalance has ended, or nobody is left. `before`: the envelope before the record."""
     body = body_of(row)
     if body.members:
-        _begins(fold, source_of(row), body.generation, row.timestamp_ms)
+        again = body.generation == before.generation and before.incarnation == fold.envelope.incarnation
+        if not again:  # else it is no rebalance
+            _begins(fold, source_of(row), body.generation, row.timestamp_ms)
     elif (known := fold.envelope.open_rebalance) is not None:
         _settled(fold, known, known.held_up(EMPTY, final=True))
 

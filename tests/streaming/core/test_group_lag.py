@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from rebalance_monitor.streaming.core.cluster.progress import NO_PROGRESS_KNOWN, PartitionOffsets, ProgressSample
 from rebalance_monitor.streaming.core.model.published import as_object, from_object
 from rebalance_monitor.streaming.core.model.results import Generation, GroupProgress, RebalanceCost
+from tests.streaming.core.rules.cases_consumer_time import ROUNDROBIN
 from tests.streaming.core.rules.cases_progress import EVERY_MS
+from tests.streaming.core.rules.consumers import record
 from tests.streaming.core.test_progress import ANSWERED_MS, MOVED, Polled, consumers
 
 OFFSETS = st.dictionaries(
@@ -125,6 +127,20 @@ def test_the_next_rebalance_ends_what_is_known_of_the_one_before() -> None:
     (cost,) = costs(polled)
     assert (cost.held_up.generation, cost.held_up.records, cost.held_up.caught_up_ms) == (2, 200, None)
     assert "generation 3" in str(cost.held_up.why)
+
+
+def test_a_record_that_repeats_a_generation_is_no_rebalance() -> None:
+    """As where a static member was replaced."""
+    polled = rebalanced()
+    polled.goes_on(EVERY_MS, still="a-0 a-1")
+    polled.now_ms += 5_000
+    record(polled.story, ROUNDROBIN, *MOVED, again=True, after_ms=polled.now_ms - polled.story.now_ms)
+    polled.reads()
+    assert costs(polled) == []
+    polled.goes_on(EVERY_MS, to_the_end="a-0 a-1 a-2")
+    (cost,) = costs(polled)
+    assert (cost.held_up.generation, cost.held_up.rebalances, cost.held_up.why) == (2, 1, None)
+    assert cost.held_up.caught_up_ms == polled.now_ms
 
 
 def test_a_group_whose_members_all_leave_does_not_catch_up() -> None:
