@@ -142,8 +142,8 @@ FIGURES = (
         unit="records",
         says="By how many records the lag of the group grew above the largest one before ([lag](lag.md)).",
         unknown="What samples of offsets do not show, or not yet; a rebalance that others followed before a sample lay"
-        " between them, or before the group had caught up (the last one is measured against the lag before the first,"
-        " so nothing is counted twice).",
+        " between them, or before the group had caught up (what all of them held up together is counted once, with the"
+        " last one).",
         of=_held_up,
     ),
 )

@@ -115,7 +115,8 @@ HELD_UP_RECORDS = Metric(
     name="rebalance_monitor_rebalance_held_up_records_total",
     kind="counter",
     unit="records",
-    help="Records that rebalances held up: by how many the group's lag grew above what it was before.",
+    help="Records that rebalances held up: by how many the group's lag grew above what it was before. Of several "
+    "before the group had caught up it is counted once, with the last one.",
     labels=("cluster", "group"),
 )
 HELD_UP_SECONDS = Metric(

@@ -41,7 +41,8 @@ class LagSeries:
         group, held = self._groups.label(told.cluster, told.group), told.held_up
         key = told.cluster, group
         self._families.counter(lags.REBALANCES_MEASURED, *key, outcome_of(held)).inc(held.rebalances)
-        self._families.counter(lags.HELD_UP_RECORDS, *key).inc(held.records or 0)
+        if held.followed is None:  # else they are in those of the one that followed
+            self._families.counter(lags.HELD_UP_RECORDS, *key).inc(held.records or 0)
         took_ms = held.caught_up_ms - held.since_ms if held.caught_up_ms is not None and held.records else 0
         self._families.counter(lags.HELD_UP_SECONDS, *key).inc(max(took_ms, 0) / 1000)
         if group and held.caught_up_ms is not None:

@@ -85,13 +85,14 @@ class OpenRebalance:
 
 def followed(known: OpenRebalance, new: OpenRebalance) -> tuple[OpenRebalance, HeldUp | None]:
     """Another rebalance follows. Where no sample lies between, both are one. Else what the lag was before the first one
-    counts for the second one, too: what is in between is not caught up yet."""
+    counts for the second one, too: what is in between is not caught up yet. So does the largest lag since, for of both
+    the second one alone is in sums."""
     if known.looked_ms is None:
         since_ms, both = min(known.since_ms, new.since_ms), known.rebalances + 1
         return replace(
             known, source=new.source, generation=new.generation, at_ms=new.at_ms, since_ms=since_ms, rebalances=both
         ), None
-    goes_on = replace(new, before=known.before, partitions=known.partitions)
+    goes_on = replace(new, before=known.before, most=known.most, partitions=known.partitions)
     why = FOLLOWED.format(new.generation)
     return goes_on, known.held_up(why, final=True, followed=new.generation)
 

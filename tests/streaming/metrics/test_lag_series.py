@@ -113,6 +113,16 @@ def test_what_rebalances_held_up_is_counted() -> None:
     assert world.value(f"{PREFIX}rebalance_caught_up_timestamp_seconds", group="g") == 1_700_000_060
 
 
+def test_what_several_rebalances_held_up_together_is_counted_once() -> None:
+    """The records of the last one are held against the lag before the first one."""
+    world = World()
+    world.rebalance("g")
+    first = cost(records=3_000, caught_up_ms=None, followed=4, why="generation 4 came before that")
+    world.series.observe([first, cost(generation=4)])
+    assert world.value(f"{PREFIX}rebalance_held_up_records_total", group="g") == 4_000
+    assert world.value(f"{PREFIX}rebalances_measured_total", group="g", outcome="not_caught_up") == 1
+
+
 def test_the_defaults_are_those_of_the_configuration() -> None:
     section = MetricsSection()
     assert (section.lag, section.lag_groups, section.max_lags) == ("group", ("*",), 10_000)

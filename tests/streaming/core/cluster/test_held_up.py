@@ -110,7 +110,7 @@ def test_one_that_follows_ends_what_is_known_of_the_one_before() -> None:
     assert isinstance(known, OpenRebalance)
     later = replace(OPEN, generation=5, since_ms=8 * EVERY_MS, at_ms=8 * EVERY_MS)
     new, told = followed(known, later)
-    assert new == replace(later, before=1_000, partitions=3), "the first one is not caught up with yet"
+    assert new == replace(later, before=1_000, most=5_400, partitions=3), "the first one is not caught up with yet"
     assert told is not None
     assert (told.records, told.caught_up_ms, told.final) == (4_400, None, True)
     assert known.held_up(EMPTY, final=True).records == 4_400
@@ -153,3 +153,14 @@ def test_a_second_rebalance_during_the_backlog_of_the_first_has_not_caught_up_wi
     told = looked_at(goes_on, totals(*BEFORE, 29_000, 28_800, 28_500, 900))
     assert isinstance(told, HeldUp)
     assert (told.before, told.final) == (1_000, True)
+
+
+def test_the_last_of_several_says_the_most_that_all_of_them_held_up() -> None:
+    """Else a sum, which counts the last one alone, would miss what the first one held up."""
+    known = looked_at(OPEN, totals(*BEFORE, 29_000))
+    assert isinstance(known, OpenRebalance)
+    moved_ms = 2 * EVERY_MS
+    goes_on, _ = followed(known, replace(OPEN, since_ms=BEGAN_MS + moved_ms, at_ms=ENDED_MS + moved_ms))
+    told = looked_at(goes_on, totals(*BEFORE, 29_000, 5_000, 900))
+    assert isinstance(told, HeldUp)
+    assert told.records == 28_000
