@@ -140,6 +140,11 @@ class _Scale(NamedTuple):
         begins, ends = self.at(from_ms), self.at(self.until_ms if until_ms is None else until_ms)
         return min(begins, 100 - _THINNEST), max(ends - begins, _THINNEST)
 
+    def time(self, ms: int) -> str:
+        """With its date, unless that is the one on which the drawing ends."""
+        moment = _moment(ms)
+        return moment.strftime("%H:%M:%S" if moment.date() == _moment(self.until_ms).date() else "%Y-%m-%d %H:%M:%S")
+
 
 def lanes_drawing(cluster: str, group: str, history: GroupHistory) -> LanesDrawing:
     """Everything that is drawn and listed."""
@@ -182,7 +187,7 @@ def _member(scale: _Scale, anchor: str, name: str, lane: MemberLane) -> tuple[tu
         x, width = scale.bar(bar.from_ms, bar.until_ms)
         count = "?" if bar.names is None else f"{len(bar.names)}"
         fits = width / 100 * _NARROWEST_PX >= len(count) * _FIGURE_PX
-        span = f"{_time(bar.from_ms)} to {_time(bar.until_ms)}, {duration(bar.until_ms - bar.from_ms)}"
+        span = f"{scale.time(bar.from_ms)} to {scale.time(bar.until_ms)}, {duration(bar.until_ms - bar.from_ms)}"
         title, tip = (f"{name}, {span}: {_content(bar, most)}" for most in (MOST_IN_TITLE, MOST_IN_TIP))
         kind = "none" if bar.names == frozenset() else "twice" if bar.twice else "nobody" if not lane.name else "held"
         kind += "" if bar.sure else " unsure"
@@ -215,8 +220,8 @@ def _incidents(
         bars, facts = [], []
         for one in some:
             from_ms, until_ms = one["opened_at_ms"], one["resolved_at_ms"]
-            ends = "still open" if until_ms is None else f"resolved {_time(until_ms)}"
-            text = f"{words(rule)}, opened {_time(from_ms)}, {ends}: {one['message']}"
+            ends = "still open" if until_ms is None else f"resolved {scale.time(until_ms)}"
+            text = f"{words(rule)}, opened {scale.time(from_ms)}, {ends}: {one['message']}"
             x, width = map(_percent, scale.bar(from_ms, until_ms))
             bars.append(DrawnBar(x, width, f"found {one['alert']}", "", text, text))
             facts.append(LaneFact("", name, one["code"], from_ms, until_ms, f"{ends}: {one['message']}"))
@@ -228,7 +233,7 @@ def _maintenance(
 ) -> Iterator[tuple[str, str, tuple[DrawnBar, ...], list[LaneFact]]]:
     bars, facts = [], []
     for one in sorted(windows, key=lambda one: (one.from_ms, one.until_ms)):
-        text = f"maintenance by {one.owner}, {_time(one.from_ms)} to {_time(one.until_ms)}: {one.reason}"
+        text = f"maintenance by {one.owner}, {scale.time(one.from_ms)} to {scale.time(one.until_ms)}: {one.reason}"
         x, width = map(_percent, scale.bar(one.from_ms, one.until_ms))
         bars.append(DrawnBar(x, width, "maintenance", "", text, text))
         facts.append(LaneFact("", "maintenance", "", one.from_ms, one.until_ms, f"by {one.owner}: {one.reason}"))
@@ -241,7 +246,7 @@ def _mark(cluster: str, group: str, scale: _Scale, mark: LaneMark, following: La
     href = window_address(cluster, group, mark.at_ms - AROUND_MS, next_ms + AROUND_MS)
     symbol = _MARK_OF.get(mark.causes[0] if mark.causes else "unknown", "●")
     return DrawnMark(
-        _percent(scale.at(mark.at_ms)), symbol, mark.grade, f"{_time(mark.at_ms)}, {_rebalance(mark)}", href
+        _percent(scale.at(mark.at_ms)), symbol, mark.grade, f"{scale.time(mark.at_ms)}, {_rebalance(mark)}", href
     )
 
 
@@ -256,10 +261,6 @@ def _ticks(scale: _Scale) -> Iterator[AxisTick]:
     for part, anchor in ((0, "start"), (1, "middle"), (2, "middle"), (3, "middle"), (4, "end")):
         moment = _moment(scale.from_ms + width_ms * part // 4)
         yield AxisTick(f"{25 * part}%", anchor, moment.strftime(shape), part in (1, 3))
-
-
-def _time(ms: int) -> str:
-    return _moment(ms).strftime("%H:%M:%S")
 
 
 def _moment(ms: int) -> datetime:

@@ -97,6 +97,22 @@ def test_incidents_and_maintenance_have_rows_of_their_own() -> None:
     assert {fact.text for fact in drawing.facts} == {"still open: it runs twice", "by jane: upgrade"}
 
 
+def test_a_time_of_another_day_than_the_end_of_the_drawing_has_its_date() -> None:
+    """As that of an incident that is open for days, or one before midnight in the last 24 h."""
+    opened_ms, from_ms, until_ms = 1_795_000_000_000, 1_795_219_000_000, 1_795_221_000_000
+    midnight_ms = 1_795_219_200_000
+    bar = LaneBar(from_ms, until_ms, frozenset({"a-1"}))
+    history = GroupLanes(
+        from_ms, until_ms, (MemberLane("w1:8083", (bar,)),), (), (LaneMark(midnight_ms, 4, (), "match"),)
+    )
+    incident = builders.incident(opened_at_ms=opened_ms)
+    drawing = lanes_drawing("c", "g", GroupHistory(history, [as_object(incident)]))
+    ((held,), (opened,)) = (lane.bars for lane in drawing.lanes)
+    assert held.title.startswith("w1:8083, 2026-11-20 23:56:40 to 00:30:00, 33 min: ")
+    assert ", opened 2026-11-18 11:06:40, still open: " in opened.title
+    assert drawing.marks[0].title.startswith("00:00:00, generation 4")
+
+
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
