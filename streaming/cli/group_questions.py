@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rebalance_monitor.streaming.web.rows import GroupName
 from .exit_codes import InputError
-from .group_sources import GroupSource, MonitorGroups, capture_of
+from .group_sources import CaughtUp, GroupSource, MonitorGroups, capture_of
 from .moments import duration_ms, moment_ms
 from .monitor_api import api_from
 
@@ -43,6 +43,14 @@ class Question:
     def sees(self, key: GroupName) -> bool:
         """Whether a group is among those that are asked about."""
         return self.cluster in (None, key[0]) and (not self.groups or key[1] in self.groups)
+
+    def not_read(self, told: CaughtUp, clusters: Collection[str]) -> dict[str, str]:
+        """Which clusters were not read to their ends, and why: those of the groups (`clusters`), and unless groups are
+        named all that are asked about, for of them a group may be missing."""
+        asked = {*clusters}
+        if not self.groups:
+            asked |= {*told.why, ""} if self.cluster is None else {self.cluster}
+        return {name: why for name in sorted(asked) if (why := told.of(name))}
 
     def _key(self, name: str, known: list[GroupName]) -> GroupName:
         found = [key for key in known if key[1] == name]

@@ -47,6 +47,10 @@ MOST_GENERATIONS = 5_000
 Object = dict[str, Any]
 
 
+OF_ALL = ("monitor", "database")
+"""Why nothing is known of any cluster, beside their names."""
+
+
 @dataclass(frozen=True, slots=True)
 class CaughtUp:
     """Whether the monitor has read its clusters to their ends; `why` has a sentence for each that it has not."""
@@ -60,7 +64,7 @@ class CaughtUp:
             return self.why[cluster]
         if self.ready:
             return ""
-        own = [text for name, text in self.why.items() if name in (cluster, "monitor", "database")]
+        own = [text for name, text in self.why.items() if name in (cluster, *OF_ALL)]
         return "; ".join(own) or ("" if self.why else "it does not say what it waits for")
 
 

@@ -43,19 +43,21 @@ Object = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class GroupsShown:
-    """What one look gives: groups that are asked for, with their answers where they are named."""
+    """What one look gives: groups that are asked for, with their answers where they are named. `not_read`: of what was
+    asked for, by cluster."""
 
     at_ms: int
     readiness: CaughtUp
     groups: list[GroupFacts]
     answers: list[SixLines]
     happened: list[tuple[int, str, str]]
+    not_read: dict[str, str]
 
     @property
     def code(self) -> int:
         if any(one.group["state"] in HARMED for one in self.groups):
             return FOUND
-        return DONE if not any(self.readiness.of(one.group["cluster"]) for one in self.groups) else CANNOT_TELL
+        return CANNOT_TELL if self.not_read else DONE
 
 
 def status(arguments: argparse.Namespace) -> int:
@@ -82,7 +84,8 @@ def look(question: Question) -> GroupsShown:
         groups = [one for one in every if question.sees((one.group["cluster"], one.group["group"]))]
     answers = [six_lines(one) for one in groups] if named else []
     happened = [] if question.since_ms is None else sorted(_happened(question, question.since_ms))
-    return GroupsShown(source.at_ms, readiness, groups, answers, happened)
+    not_read = question.not_read(readiness, {one.group["cluster"] for one in groups})
+    return GroupsShown(source.at_ms, readiness, groups, answers, happened, not_read)
 
 
 def watch(question: Question, output: str, sleep: Callable[[float], None] = time.sleep) -> int:

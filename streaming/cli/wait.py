@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.stories.settled import Demand, StillDue, waits_
 from rebalance_monitor.streaming.web.rows import NOBODY, GroupName
 from .exit_codes import DONE, NOT_YET, InputError
 from .group_questions import Question, question_of
+from .group_sources import OF_ALL
 from .moments import duration_ms
 from .monitor_api import NotThere, Unreachable
 from .outline import visible
@@ -54,6 +55,12 @@ class Watch:
         names = self._names()
         if not names:
             return {_nobody(self.question): [StillDue("no group is known")]}
+        here = {cluster for cluster, _ in names}
+        for name, why in self.question.not_read(readiness, here).items():
+            if name and name not in here:
+                found[f"the {name}" if name in OF_ALL else f"cluster {name}"] = [
+                    StillDue(f"the monitor has not caught up: {why}")
+                ]
         for key in names:
             why = readiness.of(key[0])
             waits = [StillDue(f"the monitor has not caught up: {why}")] if why else []

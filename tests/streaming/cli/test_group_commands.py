@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.cli.group_questions import Question
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, CaughtUp, capture_of
 from rebalance_monitor.streaming.cli.status import look, screen, watch
 from rebalance_monitor.streaming.cli.wait import Watch
+from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.settled import Demand
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
@@ -245,6 +246,35 @@ def test_a_generation_is_explained_by_its_rebalance(capsys: pytest.CaptureFixtur
     words = ["--capture", str(CAPTURES.parent / "captures-groups" / "java-classic"), "--group", "j-cooperative-sticky"]
     assert main(["explain", *words, "--generation", "6"]) == DONE
     assert "came to generation 6 with 4 members" in capsys.readouterr().out
+
+
+class _Unread(_Source):
+    """A monitor of two clusters, of which it cannot read y."""
+
+    def readiness(self) -> CaughtUp:
+        return CaughtUp(True, {"y": "no broker answers"})
+
+
+class _New(_Unread):
+    """No group is known yet."""
+
+    def overview(self) -> list[GroupFacts]:
+        return []
+
+
+def test_of_a_cluster_that_was_not_read_a_group_may_be_missing() -> None:
+    """No group of it is known, so none says so."""
+    calm = Played(begins_ms=LOST_MS - 10_000)
+    assert look(Question(_Source(calm))).code == DONE
+    assert look(Question(_Unread(calm))).code == CANNOT_TELL
+    assert look(Question(_New(calm))).code == CANNOT_TELL
+    assert look(Question(_Unread(calm), ("zombies",))).code == DONE
+    assert look(Question(_Unread(calm), cluster="zombie")).code == DONE
+    assert look(Question(_New(calm), cluster="y")).code == CANNOT_TELL
+    told = Watch(Question(_Unread(Played(begins_ms=LOST_MS + 60_000))), Demand(), 0).look()
+    assert {group: [one.text for one in due] for group, due in told.items()} == {
+        "cluster y": ["the monitor has not caught up: no broker answers"],
+    }
 
 
 def test_a_cluster_that_nobody_knows_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
