@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from rebalance_monitor.streaming.core.fold.expected import PATIENCE_MS
 from rebalance_monitor.streaming.core.incidents.of_every_group import FEWER_MEMBERS, MORE_LAG, MORE_REBALANCES
 from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, Expectations
 from .attention import ShownIncident
@@ -37,9 +38,9 @@ class ExpectationShown:
 
 
 def expected_of(
-    row: GroupRow, incidents: Iterable[ShownIncident], expects: Expectations
+    row: GroupRow, incidents: Iterable[ShownIncident], expects: Expectations, now_ms: int
 ) -> tuple[ExpectationShown, ...]:
-    """All that is expected of the group, in the order of the configuration's keys."""
+    """All that is expected of the group, in the order of the configuration's keys. An old sample tells no lag."""
     since = {
         one.document["code"]: one.document["opened_at_ms"]
         for one in incidents
@@ -47,15 +48,17 @@ def expected_of(
     }
     known = row.generation is not None or row.status in NOBODY or FEWER_MEMBERS.code in since
     members = (0 if row.status in NOBODY else row.members) if known else None
-    lag_s = None if row.lag_ms is None else row.lag_ms // 1_000
+    old = row.sampled_ms is not None and now_ms - row.sampled_ms > PATIENCE_MS
+    lag_ms = None if old else row.lag_ms
     found = []
     if (least := expects.members_at_least) is not None:
         met = None if members is None else members >= least
         found.append(ExpectationShown("members_at_least", least, members, met, since.get(FEWER_MEMBERS.code)))
     if (most_s := expects.lag_s) is not None:
-        too_old = MORE_LAG.code in since or (row.lag_ms is not None and row.lag_ms > most_s * 1_000)
-        met = False if too_old else None if row.lag_ms is None or row.at_least else True
-        found.append(ExpectationShown("lag_s", most_s, lag_s, met, since.get(MORE_LAG.code)))
+        too_old = MORE_LAG.code in since or (lag_ms is not None and lag_ms > most_s * 1_000)
+        met = False if too_old else None if lag_ms is None or row.at_least else True
+        has = None if lag_ms is None else lag_ms // 1_000
+        found.append(ExpectationShown("lag_s", most_s, has, met, since.get(MORE_LAG.code)))
     if (most := expects.rebalances_per_hour) is not None:
         met = MORE_REBALANCES.code not in since if row.generation is not None else None
         found.append(ExpectationShown("rebalances_per_hour", most, None, met, since.get(MORE_REBALANCES.code)))

@@ -91,7 +91,7 @@ def group_state(
         _state(incidents, waiting or (row.status in NOBODY and row.unassigned > 0)),
         until if waiting else None,
         tuple(incidents),
-        expected_of(row, incidents, expects),
+        expected_of(row, incidents, expects, now_ms),
     )
 
 

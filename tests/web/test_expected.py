@@ -41,6 +41,14 @@ def said(expects: Expectations, *codes: str, **of_row: Any) -> str:
         (Expectations(lag_s=60), (), {}, "no unread record older than 60 s (nobody can tell)"),
         (Expectations(lag_s=60), (), {"lag_ms": 5_000, "at_least": True}, "no unread record older than 60 s "
          "(nobody can tell)"),
+        (Expectations(lag_s=60), (), {"lag_ms": 5_000, "sampled_ms": NOW - 300_000}, "no unread record older than 60 s "
+         "(has 5 s)"),
+        (Expectations(lag_s=60), (), {"lag_ms": 5_000, "sampled_ms": NOW - 300_001}, "no unread record older than 60 s "
+         "(nobody can tell)"),
+        (Expectations(lag_s=60), (), {"lag_ms": 90_000, "sampled_ms": NOW - 300_001}, "no unread record older than "
+         "60 s (nobody can tell)"),
+        (Expectations(lag_s=60), (LAG,), {"lag_ms": 90_000, "sampled_ms": NOW - 300_001}, "no unread record older than "
+         "60 s (has more since 1970-01-01 02:46:40 UTC)"),
     ],
 )  # fmt: skip
 def test_whether_it_is_met(expects: Expectations, codes: tuple[str, ...], of_row: dict[str, Any], text: str) -> None:
