@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
+from .durations import duration
 from .holdings import CONNECTOR, held
 from .known import GroupFacts, Published
 
@@ -16,6 +17,8 @@ MOST_NAMES = 5
 AT_WORK = ("RUNNING", "PAUSED")
 STOPPED = "STOPPED"
 """A connector may be stopped; then it has no tasks."""
+LAG_HOLDS_MS = 300_000
+"""A sample that is older says nothing of the lag now."""
 STUCK = "stuck_rebalance"
 UNOWNED = frozenset({"partition_without_owner", "streams_task_without_thread", "share_partition_without_member"})
 _KINDS = {
@@ -159,6 +162,10 @@ def _lag(known: GroupFacts, latest: Published, most: int) -> Iterator[StillDue]:
         return
     if progress["asked_ms"] <= latest["at_ms"] or progress["generation"] != latest["generation"]:
         yield StillDue("its lag was not asked since the latest generation")
+        return
+    if known.now_ms - progress["asked_ms"] > LAG_HOLDS_MS:
+        told = f"its lag was not asked for more than {duration(LAG_HOLDS_MS)}, last at {utc(progress['asked_ms'])}"
+        yield StillDue(told)
         return
     unknown = sum(member["unknown"] for member in progress["members"])
     if unknown:

@@ -143,6 +143,11 @@ def test_lag_counts_from_the_latest_generation_on() -> None:
     assert said(with_lag(0, asked_ms=at_ms), jobs, most_lag=0) == [before]
     assert said(with_lag(0, generation=number - 1), jobs, most_lag=0) == [before]
     assert said(with_lag(0, unknown=2), jobs, most_lag=0) == ["of 2 partitions no committed offset is known"]
+    known = replace(known, now_ms=at_ms + 1 + 300_000)
+    assert said(with_lag(0), jobs, most_lag=0) == []
+    known = replace(known, now_ms=known.now_ms + 1)
+    (told,) = said(with_lag(0), jobs, most_lag=0)
+    assert told.startswith("its lag was not asked for more than 5 min, last at "), "more may have come since"
 
 
 def test_a_classic_group_whose_rebalance_does_not_end_is_not_at_rest() -> None:
