@@ -17,6 +17,7 @@ from .limits import BY_PARTITION, BY_TOPIC, NO_LAG, SeriesLimits
 Value = float | None
 SeriesPlace = tuple[Metric, Labels]
 LEAST_BOUND_MS = 60_000
+OUTCOMES = ("not_known", "not_caught_up", "caught_up")
 TRENDS = {"falling_behind": 1, "steady": 0, "catching_up": -1}
 
 
@@ -35,6 +36,15 @@ class LagSeries:
         """What brokers said of a group; shown at the next scrape."""
         if self._limits.lag != NO_LAG:
             self._last[key_of(told.cluster, told.group)] = told
+        if told.held_up is not None and not told.held_up.final:
+            self._counted_from_0(told.cluster, self._groups.label(told.cluster, told.group))
+
+    def _counted_from_0(self, *key: str) -> None:
+        """A counter that begins with what is settled first would show no growth: `rate` needs a sample before."""
+        for metric in (lags.HELD_UP_RECORDS, lags.HELD_UP_SECONDS):
+            self._families.counter(metric, *key)
+        for outcome in OUTCOMES:
+            self._families.counter(lags.REBALANCES_MEASURED, *key, outcome)
 
     def cost(self, told: RebalanceCost) -> None:
         """What a rebalance held up is settled."""

@@ -113,6 +113,21 @@ def test_what_rebalances_held_up_is_counted() -> None:
     assert world.value(f"{PREFIX}rebalance_caught_up_timestamp_seconds", group="g") == 1_700_000_060
 
 
+def test_counters_of_what_is_held_up_begin_at_0() -> None:
+    """`rate` does not see the sample that creates a series; what is open is told before it is settled."""
+    world = World()
+    world.rebalance("g")
+    world.series.observe([lag()])
+    records = f"{PREFIX}rebalance_held_up_records_total"
+    assert world.value(records, group="g") == NO_SAMPLE
+    world.series.observe([lag(held_up=replace(cost().held_up, final=False, caught_up_ms=None))])
+    assert world.value(records, group="g") == 0
+    assert world.value(f"{PREFIX}rebalance_held_up_seconds_total", group="g") == 0
+    outcomes = ("caught_up", "not_caught_up", "not_known")
+    measured = [world.value(f"{PREFIX}rebalances_measured_total", group="g", outcome=one) for one in outcomes]
+    assert measured == [0, 0, 0]
+
+
 def test_what_several_rebalances_held_up_together_is_counted_once() -> None:
     """The records of the last one are held against the lag before the first one."""
     world = World()
