@@ -66,8 +66,8 @@ def _now() -> list[Panel]:
             "Partitions held, never committed",
             f"sum({_of_groups(lags.NEVER_COMMITTED)}) or vector(0)",
             unit="none",
-            description="Partitions that members hold and on which their group has never committed, or commits "
-            "have expired. Their lag is not known.",
+            description="Partitions that members hold and of which brokers tell no committed offset: their group has "
+            "never committed, its commits have expired, or the monitor may not describe the topic.",
             bad_from=1,
             span=6,
         ),
@@ -105,7 +105,7 @@ def _over_time() -> list[Panel]:
             "Never committed",
             _worst(lags.NEVER_COMMITTED),
             unit="none",
-            description="Partitions that members hold and on which their group has never committed.",
+            description="Partitions that members hold and of which brokers tell no committed offset.",
         ),
         graph(
             "Lag not known",

@@ -38,7 +38,8 @@ LAG_UNKNOWN = Metric(
 NEVER_COMMITTED = Metric(
     name="rebalance_monitor_never_committed_partitions",
     kind="gauge",
-    help="Partitions that members of a group hold and on which it has never committed, or the commits have expired.",
+    help="Partitions that members of a group hold and of which brokers tell no committed offset: it has never "
+    "committed on them, its commits have expired, or the monitor may not describe the topic.",
     labels=("cluster", "group"),
 )
 COMMIT_CHANGED = Metric(

@@ -109,7 +109,7 @@ def test_lag_stands_on_the_page_and_in_the_api(server: str, tmp_path: Path) -> N
             text = answer("/group", group="readers").text
             assert "40, 8.0 s" in text
             assert "Nobody is in the group, and it has yet to read 40 records." in text
-            assert "Members hold 3 partitions on which the group has never committed" in text
+            assert "Members hold 3 partitions of which brokers tell no committed offset" in text
             assert "Of 2 more partitions the lag is not known" in text
             assert "It held up 4,000 records above the lag of 40 before" in text
             assert "Lag of these members: 40, 8.0 s" in text

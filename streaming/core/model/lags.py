@@ -53,7 +53,7 @@ class MemberLag:
     unknown: Annotated[int, Says("No offset is known.", least=0)]
     lag: Annotated[int, Says("Records that it has yet to read, of partitions that are known.", least=0)]
     never_committed: Annotated[
-        int, Says("Of `unknown`: the group has never committed on them, or the commits have expired.", least=0)
+        int, Says("Of `unknown`: brokers tell no committed offset of them, as in `group_progress`.", least=0)
     ] = 0
 
 
@@ -113,7 +113,12 @@ class GroupProgress:
     trend: Annotated[str | None, Says("By the last ten samples; null: not known.", words=TRENDS)] = None
     unknown: Annotated[int, Says("Partitions of which the lag is not known; not in `lag`.", least=0)] = 0
     never_committed: Annotated[
-        int, Says("Of these: members hold them, and the group has never committed on them.", least=0)
+        int,
+        Says(
+            "Of these: members hold them, and brokers tell no committed offset. The group has never committed on them,"
+            " its commits have expired, or the monitor may not describe the topic.",
+            least=0,
+        ),
     ] = 0
     first_ms: Annotated[int | None, Says("When brokers first answered.")] = None
     changed_ms: Annotated[
