@@ -7,6 +7,7 @@ one only after it was watched for the whole of `--stable`, whatever its time.
 import argparse
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,7 +49,8 @@ class Watch:
     seen: dict[GroupName, LastSeen] = field(default_factory=dict)
 
     def look(self) -> dict[str, list[StillDue]]:
-        """What each group still waits for; empty where all are at rest."""
+        """What each group still waits for; empty where all are at rest. One of a name that several clusters have is
+        called `cluster/group`."""
         source = self.question.source
         readiness = source.readiness()
         found: dict[str, list[StillDue]] = {}
@@ -61,20 +63,22 @@ class Watch:
                 found[f"the {name}" if name in OF_ALL else f"cluster {name}"] = [
                     StillDue(f"the monitor has not caught up: {why}")
                 ]
+        often = Counter(group for _, group in names)
         for key in names:
+            name = key[1] if often[key[1]] == 1 else "/".join(key)
             why = readiness.of(key[0])
             waits = [StillDue(f"the monitor has not caught up: {why}")] if why else []
             try:
                 known = source.known(key, 1)
             except NotThere:
-                found[key[1]] = [*waits, StillDue("no generation of the group is known")]
+                found[name] = [*waits, StillDue("no generation of the group is known")]
                 continue
             if not self.question.groups and left_alone(known):
                 continue
             jobs = source.jobs(key) if known.group["protocol_type"] == "connect" else []
             waits += [*waits_for(known, jobs, self.demand), *self._stable(key, known)]
             if waits:
-                found[key[1]] = waits
+                found[name] = waits
         return found
 
     def _names(self) -> list[GroupName]:

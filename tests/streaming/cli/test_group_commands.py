@@ -17,6 +17,7 @@ from rebalance_monitor.streaming.cli.status import look, screen, watch
 from rebalance_monitor.streaming.cli.wait import Watch
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.settled import Demand
+from rebalance_monitor.streaming.web.rows import GroupName
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 ZOMBIE = ["--capture", str(CAPTURES / "zombie")]
@@ -275,6 +276,24 @@ def test_of_a_cluster_that_was_not_read_a_group_may_be_missing() -> None:
     assert {group: [one.text for one in due] for group, due in told.items()} == {
         "cluster y": ["the monitor has not caught up: no broker answers"],
     }
+
+
+class _Twice(_Source):
+    """Two clusters have a group of this name."""
+
+    def names(self) -> list[GroupName]:
+        return [("zombie", "zombies"), ("other", "zombies"), ("other", "orders")]
+
+    def known(self, key: GroupName, most: int = 0) -> GroupFacts:
+        return self._played.source.known(("zombie", "zombies"))
+
+    def jobs(self, key: GroupName) -> list[dict[str, Any]]:
+        return []
+
+
+def test_groups_of_one_name_in_several_clusters_are_two() -> None:
+    told = Watch(Question(_Twice(Played())), Demand(), 60_000).look()
+    assert list(told) == ["zombie/zombies", "other/zombies", "orders"]
 
 
 def test_a_cluster_that_nobody_knows_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
