@@ -9,7 +9,7 @@ when the end passed the committed offset; between two samples the end is taken t
     10:01:30  ends at 500        committed 250: 75 s behind; committed 50: 90 s behind at least
 
 Time comes from the samples alone. Of a partition at most `MOST_POINTS` samples are kept, those of long ago farther
-apart: each is at least 1.5 times as old as the next one, up to a day. What lies before the oldest is "at least".
+apart: each is about 1.5 times as old as the next one, up to a day. What lies before the oldest is "at least".
 """
 
 from bisect import bisect_right
@@ -82,14 +82,19 @@ def first_end(at_ms: int, end: int) -> PassedEnds:
 
 
 def _kept(times: tuple[int, ...]) -> list[int]:
-    """Which of these samples stay: the newest two, then each that is old enough against the one after it; the oldest,
-    unless it is older than the horizon."""
-    now_ms = times[-1]
-    kept = [len(times) - 1, len(times) - 2]
-    for at in range(len(times) - 3, -1, -1):
-        age_ms = now_ms - times[at]
-        if age_ms > HORIZON_MS:
+    """Which of these samples stay: the newest two, then of those that are at most `_APART` times as old as the last one
+    that stays the oldest, where there is none the next; up to the horizon. So the ends of a long pause stay, and no
+    other gap is wider. Where these are too many, the oldest stays of those that are behind."""
+    now_ms, at = times[-1], len(times) - 3
+    kept = [at + 2, at + 1]
+    while at >= 0:
+        farthest_ms = _APART * max(now_ms - times[kept[-1]], _LEAST_AGE_MS)
+        while at > 0 and now_ms - times[at - 1] <= farthest_ms:
+            at -= 1
+        if now_ms - times[at] > HORIZON_MS:
             break
-        if at == 0 or age_ms >= _APART * max(now_ms - times[kept[-1]], _LEAST_AGE_MS):
-            kept.append(at)
+        kept.append(at)
+        at -= 1
+    if len(kept) > MOST_POINTS:
+        kept[MOST_POINTS - 1 :] = kept[-1:]
     return kept[::-1]

@@ -44,6 +44,17 @@ def test_what_was_written_after_a_pause_is_no_older_than_its_end() -> None:
     assert sampled((0, 100), (3_600_000, 100), (3_630_000, 101)).behind(100, 3_630_000) == Behind(30_000)
 
 
+@given(st.integers(50, 400), st.integers(0, 40))
+def test_a_pause_stays_known_when_there_are_too_many_samples(since: int, committed: int) -> None:
+    """Nothing is written in a night, then 10 records between two samples: a group that stands since is no older."""
+    night_ms = 8 * 3_600_000
+    ends = sampled((0, 100), (night_ms, 100), *((night_ms + at * EVERY_MS, 100 + at * 10) for at in range(1, since)))
+    now_ms, stands_ms = ends.at_ms[-1], (since - 1 - committed / 10) * EVERY_MS
+    behind = ends.behind(100 + committed, now_ms)
+    assert not behind.at_least
+    assert stands_ms - 1 <= behind.ms <= 1.5 * stands_ms + EVERY_MS
+
+
 def test_before_the_oldest_sample_it_is_at_least() -> None:
     assert sampled((1_000, 100), (31_000, 400)).behind(99, 61_000) == Behind(60_000, at_least=True)
     assert first_end(1_000, 100).behind(50, 1_000) == Behind(0, at_least=True)
