@@ -17,7 +17,7 @@ latest as (
     select cluster, topic_id, partition, "offset", day from {SCHEMA}.stored_generations
     where {GROUP_SQL}
         and day >= coalesce((select newest_day from {SCHEMA}.states where {GROUP_SQL}), -2147483648)::bigint - 1
-    order by incarnation desc, at_ms desc, generation desc
+    order by incarnation desc, "offset" desc
     limit 1
 )""".strip()
 

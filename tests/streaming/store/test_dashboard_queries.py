@@ -147,3 +147,12 @@ def test_shows_cause_members_and_moves(filled: PostgresStore) -> None:
     assert [member["member"] for member in members] == ["w1:8083", "w2:8083"]
     (moved,) = select(filled, as_grafana_sends(TABLES_SQL["diff"]))
     assert (moved["member"], moved["gained"], moved["lost"]) == ("w1:8083", ["a-0"], [])
+
+
+def test_the_last_record_is_the_latest_generation_whatever_its_time(filled: PostgresStore) -> None:
+    """Another broker coordinates the group, whose clock is a minute behind."""
+    before = generation(5)
+    later = generation(6, generation=8, at_ms=before.at_ms - 60_000, members=before.members[:1])
+    filled.commit(commit(filled.claim(), 10, 20, later))
+    members = select(filled, as_grafana_sends(TABLES_SQL["members"]))
+    assert [member["member"] for member in members] == ["w1:8083"]
