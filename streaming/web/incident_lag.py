@@ -19,7 +19,8 @@ def incident_lag(incident: Object, progress: Object) -> Object:
     if named["partition"]:
         own = [one for one in progress["partitions"] if one["partition"] in named["partition"]]
         told = _sum(own)
-        if len(own) < len(named["partition"]):  # of one it is not known, or it has so little that it is left out
+        known = sum(one["lag"] is not None for one in own)
+        if known < len(named["partition"]):  # of one it is not known, or it has so little that it is left out
             told["records"] = None
         return {"of": "partitions", **told, "answered_ms": answered_ms}
     members = [one for one in progress["members"] if one["member"] in named["member"]]

@@ -33,6 +33,10 @@ def test_an_incident_says_the_lag_of_what_it_names() -> None:
 
 def test_what_is_not_known_of_it_is_null() -> None:
     assert of(Subject("partition", "orders-0"), Subject("partition", "other-3"))["records"] is None
+    (known, other) = builders.lag().partitions
+    some = (known, replace(other, committed=None, lag=None, lag_ms=None))
+    both = of(Subject("partition", known.partition), Subject("partition", other.partition), partitions=some)
+    assert both["records"] is None, "40 is the lag of one of them"
     assert of(lag=None, lag_ms=None)["records"] is None
     nothing = MemberLag(member="m1", partitions=2, advancing=0, caught_up=0, standing=0, unknown=2, lag=0)
     assert of(Subject("member", "m1"), members=(nothing,))["records"] is None
