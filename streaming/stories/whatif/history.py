@@ -152,7 +152,8 @@ def _step(before: Published, now: Published, begins: bool) -> _Step | str:
         return NOT_NEXT
     if now["protocol"] not in ASSIGNORS:
         return OF_ONES_OWN
-    if now["verdict"]["grade"] != "match" or now["verdict"]["reason_kind"] in FOREIGN:
+    grade, kind = now["verdict"]["grade"], now["verdict"]["reason_kind"]
+    if (grade != "match" and kind != ReasonKind.COUNTS_INFERRED) or kind in FOREIGN:
         return NO_MATCH
     try:
         had, has = members_of(before), members_of(now)

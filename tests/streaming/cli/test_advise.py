@@ -50,6 +50,18 @@ def test_every_rebalance_is_computed_or_left_out(classic: CapturedGroups) -> Non
     assert answer.courses[0].moved < answer.recorded.moved
 
 
+def test_partition_counts_may_be_of_a_later_sample(classic: CapturedGroups) -> None:
+    """`capture` asks brokers for them once, at its end; that the assignor gives the recorded answer is looked at."""
+    generations = list(classic.generations(("java-classic", "j-range")))
+    inferred = {"grade": "explainable", "reason_kind": "counts_inferred"}
+    later = [
+        {**one, "verdict": {**one["verdict"], **inferred}} if one["verdict"]["grade"] == "match" else one
+        for one in generations
+    ]
+    answer, known = under_assignor(later, "sticky", "3.9"), under_assignor(generations, "sticky", "3.9")
+    assert (answer.recorded, answer.courses) == (known.recorded, known.courses)
+
+
 @pytest.mark.parametrize(
     ("capture", "group", "rebalances", "delay_ms", "left_out"),
     [("sessioned-4.3.1", "connect-main", 32, 8_000, 0), ("compatible-2.8.2", "compat-282", 24, 7_000, 0),
