@@ -6,7 +6,7 @@ KEEP ?= 0
 DEMO_FLAGS := $(if $(filter-out 0,$(KEEP)),--keep) $(if $(PORTS),--ports $(PORTS))
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history bench-hostile fuzz sweep postgresql attack foreign share probing chaos oracle test test-of check audit metrics-page rooms picture clean
+.PHONY: help install lock demo stop breaks bench readiness bench-assignors bench-brokers bench-streams bench-decode bench-waiting bench-start bench-growth bench-history bench-hostile fuzz sweep postgresql attack foreign share probing advised chaos oracle test test-of check audit metrics-page rooms picture clean
 
 help:  ## list these targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ share: install  ## judge real share groups of Kafka's own clients on a broker (A
 
 probing: install  ## judge Streams applications whose copies restore slowly, or never, on a broker (4 min; ARGS="--seconds 190")
 	@exec $(BIN)/python -m lab.probing $(ARGS)
+
+advised: install  ## what advise computes of another setting, against real clusters that have it (9 min; ARGS="--only range-to-cooperative")
+	@exec $(BIN)/python -m lab.advised $(ARGS)
 
 attack: install  ## judge captures and simulated clusters with wrong clocks, holes and late starts (at most an hour; resumes)
 	@exec $(BIN)/python -m lab.attack $(ARGS)
