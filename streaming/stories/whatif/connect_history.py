@@ -64,13 +64,14 @@ class ConnectSetting:
 
 @dataclass(frozen=True, slots=True)
 class PlayedBy:
-    """By what a stretch is played."""
+    """By what a stretch is played. `repeats`: also events that neither members nor connectors and tasks differ by."""
 
     era: Era
     java_version: int
     delay_ms: int
     protocol: str | None = None
     workers: OtherWorkers | None = None
+    repeats: bool = True
 
 
 @dataclass(slots=True)
@@ -101,13 +102,15 @@ def under_setting(generations: Sequence[Published], setting: ConnectSetting, unt
     life = last_life(generations)
     check(life, setting)
     others = [None] if setting.workers is None else [*with_number(life, setting.workers, until_ms)]
+    # A connector that the eager protocol restarted may write its tasks' settings again; no record tells that it did.
+    repeats = (True, False) if life[-1]["protocol"] == EAGER and setting.protocol is not None else (True,)
     found = []
     for own, asked in played_by(generations, setting):
         with suppress(CannotAssign):  # a release that does not know the protocol
             played = _played(life, own)
-            for one, workers in product(asked, others):
+            for one, workers, repeated in product(asked, others, repeats):
                 with suppress(CannotAssign):
-                    found.append(_sums(life[-1], played, replace(one, workers=workers)))
+                    found.append(_sums(life[-1], played, replace(one, workers=workers, repeats=repeated)))
     if not found:
         raise CannotPredict(UNKNOWN_PROTOCOL)
     most = max(one.own.computed for one in found)
@@ -195,7 +198,8 @@ def _sums(last: Published, own: _Played, asked: PlayedBy) -> _Sums:
     for generation, events in own.stretches:
         cluster = begin(generation, asked)
         held = held_by(cluster)
-        for event in _with_others(generation, events, asked.workers):
+        come = events if asked.repeats else _changes(generation, events)
+        for event in _with_others(generation, come, asked.workers):
             _happens(cluster, event)
         cluster.settle()
         total += figures_of(cluster, held)
@@ -214,6 +218,15 @@ def _first(last: Published, asked: PlayedBy) -> HistoryFigures | None:
     now.settle()
     figures = figures_of(now, held)
     return replace(figures, most_tasks=spread_of(held_by(now)).most_tasks) if now.workers else None
+
+
+def _changes(generation: Published, events: Iterable[_Event]) -> Iterator[_Event]:
+    """Those by which members, connectors or tasks differ."""
+    members, counts = _members(generation), configured(generation)
+    for event in events:
+        if event.members != members or event.counts != counts:
+            yield event
+        members, counts = event.members, dict(event.counts)
 
 
 def _with_others(generation: Published, events: Iterable[_Event], workers: OtherWorkers | None) -> Iterator[_Event]:

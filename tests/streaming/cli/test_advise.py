@@ -122,6 +122,20 @@ def test_a_later_release_would_have_left_no_imbalance() -> None:
     assert same.courses == (same.recorded,)
 
 
+def test_a_restarted_connector_may_ask_for_a_rebalance() -> None:
+    """The eager protocol restarts connectors, and they may write their tasks' settings again: a rebalance with the same
+    workers, connectors and tasks comes under another protocol, or not."""
+    generations = list(capture_of(str(VECTORS / "captures" / "eager-2.8.2")).generations(("eager-2.8.2", "eager-282")))
+    newest = generations[0]
+    again = {**newest, "generation": newest["generation"] + 1, "at_ms": newest["at_ms"] + 1_000}
+    asked = ConnectSetting(protocol="sessioned", release="4.3")
+    (without,) = under_setting(generations, asked).courses
+    answer = under_setting([again, *generations], asked)
+    assert answer.left_out == {}
+    assert answer.range_of("rebalances") == (without.rebalances, without.rebalances + 1)
+    assert answer.range_of("moved") == (without.moved, without.moved)
+
+
 def test_the_incremental_protocol_stops_less_than_the_eager_one() -> None:
     """Each eager rebalance stops everything at every worker that stays; by the records 26 of them stopped 418."""
     generations = list(capture_of(str(VECTORS / "captures" / "eager-2.8.2")).generations(("eager-2.8.2", "eager-282")))
