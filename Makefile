@@ -78,7 +78,7 @@ share: install  ## judge real share groups of Kafka's own clients on a broker (A
 probing: install  ## judge Streams applications whose copies restore slowly, or never, on a broker (4 min; ARGS="--seconds 190")
 	@exec $(BIN)/python -m lab.probing $(ARGS)
 
-advised: install  ## what advise computes of another setting, against real clusters that have it (9 min; ARGS="--only range-to-cooperative")
+advised: install  ## what advise computes of another setting, against real clusters that have it (about 7 min; ARGS="--only range-to-cooperative")
 	@exec $(BIN)/python -m lab.advised $(ARGS)
 
 attack: install  ## judge captures and simulated clusters with wrong clocks, holes and late starts (at most an hour; resumes)
