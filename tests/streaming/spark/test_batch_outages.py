@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.ports import OutOfStep, Range
-from tests.streaming.spark.test_batch import Place, Run, capture, final, table, whole
+from tests.streaming.spark.test_batch import Place, Run, batch, capture, final, whole
 
 HOUR_MS = 3_600_000
 BATCH = 20
@@ -27,7 +27,7 @@ def test_what_a_replica_lacks_is_read_again_and_nothing_is_skipped() -> None:
                 taken += [row for row in rows if ends[place] <= row.offset < end]
                 ranges[place] = Range(ends[place], end)
         number += 1
-        run.function(table(taken, ranges, None), number)
+        run.function(batch(taken, ranges, None), number)
         ends.update({place: span.end for place, span in ranges.items()})
 
     read_to(0.25)
@@ -40,7 +40,7 @@ def test_what_a_replica_lacks_is_read_again_and_nothing_is_skipped() -> None:
     run, ends = Run(known, run.store), ends_there  # the query starts again from the stored positions
     assert sorted(run.store.positions().values()) == sorted(end for end in ends.values() if end)
     read_to(1)
-    run.function(table([], {}, 10**15), number + 1)
+    run.function(batch([], {}, 10**15), number + 1)
     assert final(run.results) == final(whole("zombie").results)
 
 
@@ -59,10 +59,10 @@ def fired(name: str, read_until: float) -> set[tuple[str, str, int]]:
     for some in filter(None, batches):
         ends = {(row.topic, row.partition): row.offset + 1 for row in some}
         caught_up_ms = some[-1].timestamp_ms if len(some) <= BATCH else None
-        run.function(table(some, {place: Range(at[place], end) for place, end in ends.items()}, caught_up_ms), number)
+        run.function(batch(some, {place: Range(at[place], end) for place, end in ends.items()}, caught_up_ms), number)
         at |= ends
         number += 1
-    run.function(table([], {}, rows[-1].timestamp_ms + HOUR_MS), number)
+    run.function(batch([], {}, rows[-1].timestamp_ms + HOUR_MS), number)
     incidents = (one for one in run.results if isinstance(one, Incident))
     return {(one.code, one.group, one.opened_at_ms) for one in incidents if one.transition == "fired"}
 
