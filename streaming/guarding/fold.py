@@ -110,7 +110,7 @@ def fold_isolated(
 def pieces_of(rows: Sequence[Row], limits: FoldLimits = LIMITS) -> Iterator[Sequence[Row]]:
     """Rows in pieces within the limits, each partition in its order."""
     ordered = configs_first(sorted(rows, key=lambda one: (one.topic, one.partition, one.offset)))
-    for start, end in spans([_size(row) for row in ordered], limits):
+    for start, end in spans([row_bytes(row) for row in ordered], limits):
         yield ordered[start:end]
 
 
@@ -133,7 +133,8 @@ def spans(sizes: Sequence[int], limits: FoldLimits = LIMITS) -> Iterator[tuple[i
     yield start, len(sizes)
 
 
-def _size(row: Row) -> int:
+def row_bytes(row: Row) -> int:
+    """About what a row takes."""
     if not isinstance(row.body, GroupGeneration):
         return FIXED_BYTES
     return FIXED_BYTES + sum(len(one.subscription_bytes) + len(one.assignment_bytes) for one in row.body.members)

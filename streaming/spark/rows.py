@@ -1,36 +1,31 @@
 """The rows of one bundle, as the task that reads its ranges hands them to the folds.
 
 A record of the coordinator's log stays as it is, key and value; whoever folds its group decodes it, once. A record of a
-lifecycle's topic stays as what the lifecycle keeps of it, because such a record may hold secrets.
+lifecycle's topic is decoded where it is read: only what the lifecycle keeps of it stays, for it may hold secrets.
 
 kind                       filled fields beside topic, topic_id, partition, offset, timestamp_ms
 class name of a row's body
     of the log             group, protocol_type, key, value
-    of a lifecycle's topic lifecycle, body (text of the lifecycle)
-    not readable, a gap    group, body (JSON of a `Row`)
+    all others             read; group where it is of one
 
 `hole` of a record of the log: the offset behind the newest hole before it in the range that was read (`unread`).
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets_record
-from rebalance_monitor.streaming.core.model.codec import CodecError, dumps, loads
 from rebalance_monitor.streaming.core.model.records import (
     GroupGeneration,
     OtherGroup,
     Row,
     Tick,
-    TopicRecord,
-    Undecodable,
 )
 from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 from rebalance_monitor.streaming.core.reading.decoding import Glance
 from rebalance_monitor.streaming.guarding.decoding import decoded
-from rebalance_monitor.streaming.guarding.traces import fingerprint_of
+from rebalance_monitor.streaming.guarding.fold import row_bytes
 
 
 class RecordAt(NamedTuple):
@@ -55,24 +50,10 @@ def record_row(
 
 def decoded_row(topic_id: str, row: Row, protocol_type: str | None = None) -> "RawRow":
     """A row that was decoded where it was read, or polled."""
-    body, lifecycle = row.body, None
-    if isinstance(body, TopicRecord):
-        lifecycle, text = REGISTRY.owner(body).name, REGISTRY.reader_of(body).written(body)
-    else:
-        text = dumps(replace(row, topic_id=topic_id))
     return RawRow(
-        row.topic, topic_id, row.partition, row.offset, type(body).__name__, row.timestamp_ms, row.group, protocol_type,
-        lifecycle=lifecycle, body=utf8_text(text),
+        row.topic, topic_id, row.partition, row.offset, type(row.body).__name__, row.timestamp_ms, row.group,
+        protocol_type, read=replace(row, topic_id=topic_id),
     )  # fmt: skip
-
-
-def utf8_text(body: str) -> str:
-    """Half a surrogate pair (a JSON escape in somebody's value) is no UTF-8: it stays an escape."""
-    try:
-        body.encode("utf-8")
-    except UnicodeEncodeError:
-        return json.dumps(json.loads(body), separators=(",", ":"))
-    return body
 
 
 class Reached(NamedTuple):
@@ -90,7 +71,7 @@ class Reached(NamedTuple):
 
 
 class RawRow(NamedTuple):
-    """A row as it came: decoding it is left to whoever folds it."""
+    """A row as it came. Decoding a record of the log is left to whoever folds it; of others `read` is the row."""
 
     topic: str
     topic_id: str
@@ -102,53 +83,33 @@ class RawRow(NamedTuple):
     protocol_type: str | None = None
     key: bytes | None = None
     value: bytes | None = None
-    lifecycle: str | None = None
-    body: str | None = None
     hole: int | None = None
+    read: Row | None = None
 
     @property
     def bytes(self) -> int:
         """About what it takes."""
-        return len(self.value or b"") + len(self.body or "")
+        return len(self.value or b"") if self.read is None else row_bytes(self.read)
 
     def row(self) -> Row | None:
         """The row; None for a record of no interest. Nothing raises: what cannot be read is a row that says so."""
-        if self.key is not None:
-            place = self.topic, self.partition, self.offset, self.timestamp_ms
-            row = decoded(decode_offsets_record, *place, self.key, self.value, of_groups=True)
-            if row is None:
-                return None
-            body = row.body
-            if self.hole and isinstance(body, OtherGroup):
-                body = replace(body, hole=self.hole)
-            return replace(row, topic_id=self.topic_id, body=body)
-        try:
-            if self.lifecycle is None:
-                return _read_again(loads(Row, self.body or ""))
-            return self._row(REGISTRY.readers[self.lifecycle].topic_record(self.body or ""))
-        except (CodecError, KeyError) as why:
-            return self._row(Undecodable(f"internal_error_{fingerprint_of(why)}", self.bytes))
-
-    def _row(self, body: TopicRecord | Undecodable) -> Row:
-        return Row(
-            topic=self.topic,
-            partition=self.partition,
-            offset=self.offset,
-            timestamp_ms=self.timestamp_ms,
-            group=self.group,
-            body=body,
-            topic_id=self.topic_id,
-        )
-
-
-def _read_again(row: Row) -> Row:
-    """A row with what its members' bytes say: what was polled crosses with the bytes alone."""
-    return replace(row, body=REGISTRY.blobs.read_again(row.body)) if isinstance(row.body, GroupGeneration) else row
+        if self.read is not None:
+            return self.read
+        place = self.topic, self.partition, self.offset, self.timestamp_ms
+        row = decoded(decode_offsets_record, *place, self.key, self.value, of_groups=True)
+        if row is None:
+            return None
+        body = row.body
+        if self.hole and isinstance(body, OtherGroup):
+            body = replace(body, hole=self.hole)
+        return replace(row, topic_id=self.topic_id, body=body)
 
 
 def polled_row(row: Row) -> RawRow:
-    """A row that was polled, as those are that were read."""
-    return decoded_row("", row, row.body.protocol_type if isinstance(row.body, GroupGeneration) else None)
+    """A row that was polled, with what its members' bytes say, as those are that were read."""
+    if not isinstance(row.body, GroupGeneration):
+        return decoded_row("", row)
+    return decoded_row("", replace(row, body=REGISTRY.blobs.read_again(row.body)), row.body.protocol_type)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""Connect's two topics, of the configuration and of the statuses: their names, and their records as rows, as text
-between two processes, and in full as people are shown them.
+"""Connect's two topics, of the configuration and of the statuses: their names, and their records as rows, as text that
+is kept with a failed fold, and in full as people are shown them.
 
 The names are configured, or guessed by Connect's naming convention. No byte of a config record, no session key and no
 trace leaves here. `None` for a row means "of no interest": the status topic's entries about topics. Everything else

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from itertools import count
 
 import pytest
 from confluent_kafka import Producer, TopicPartition
@@ -108,12 +109,15 @@ def test_topics_and_partitions_are_found_while_running(server: Broker) -> None:
     assert sampler.sample is not None
     assert not sampler.sample.complete
     admin.create_topics([NewTopic("grows", num_partitions=2)])["grows"].result()
-    for moment in range(1, 500):  # the leaders of new partitions may take a moment
-        sampler.refresh(10.0 * moment)
-        if sampler.sample.complete:
-            break
-    assert len(sampler.sample.bounds) == 2
-    assert sampler.sample.complete
+    moments = count(1)
+
+    def both_are_there() -> bool:
+        """Brokers may need a moment to know of the topic, and of its leaders."""
+        sampler.refresh(10.0 * next(moments))
+        assert sampler.sample is not None
+        return len(sampler.sample.bounds) == 2 and sampler.sample.complete
+
+    until(both_are_there)
 
 
 ILLEGAL = ("my connect-configs", "ünï-configs", "a/b-status", "x" * 300, "", ".", "..", "a\x00b", "\ud800")
