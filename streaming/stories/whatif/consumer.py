@@ -28,6 +28,8 @@ from rebalance_monitor.streaming.stories.known import Published, transfers
 from .change import BY_ID, TRIED, CannotPredict, Concerned, GroupChange, Ids, WrongChange, concerned, ids_to_come
 from .outcome import Course, Prediction, ToCome, cases_of
 
+FOREIGN = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
+"""A leader that is, or may be, no Java client."""
 MOST_ROUNDS = 20
 MOST_LOOKED_AT = 8
 _PRESUMED = (
@@ -142,12 +144,18 @@ def _check(change: GroupChange, generations: Sequence[Published]) -> None:
         raise CannotPredict(f"the assignor {name} is none that whatif computes ({', '.join(ASSIGNORS)})")
     if change.scale:
         raise WrongChange("--scale is for connectors of a Kafka Connect group")
-    if generation["verdict"]["grade"] != "match":
+    if not worth_computing(generation):
         said = generation["verdict"]["reason"] or "it does not match"
         raise CannotPredict(f"the last assignment is not known to be Kafka's own assignor's: {said}")
-    foreign = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
-    if any(one["verdict"]["reason_kind"] in foreign for one in generations):
+    if any(one["verdict"]["reason_kind"] in FOREIGN for one in generations):
         raise CannotPredict("leaders of this group are known or may be no Java clients, and choose their own way")
+
+
+def worth_computing(generation: Published) -> bool:
+    """Whether its assignment may be Kafka's own assignor's. Partition counts that only a later sample shows, as in a
+    capture, are no obstacle: who computes starts with giving the recorded answer again."""
+    verdict = generation["verdict"]
+    return bool(verdict["grade"] == "match" or verdict["reason_kind"] == ReasonKind.COUNTS_INFERRED)
 
 
 def _silent_ms(change: GroupChange, who: Concerned, generation: Published) -> int:

@@ -17,12 +17,21 @@ from itertools import pairwise
 from rebalance_monitor.assignors.consumer.sticky_eras import NoSuchEra
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
-from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.stories.known import Published
 from .change import CannotPredict, WrongChange, check_release
-from .consumer import MOST_ROUNDS, ClassicDeal, DealtMember, deals_of, given_up, members_of, share_sets, without
+from .consumer import (
+    FOREIGN,
+    MOST_ROUNDS,
+    ClassicDeal,
+    DealtMember,
+    deals_of,
+    given_up,
+    members_of,
+    share_sets,
+    without,
+    worth_computing,
+)
 
-FOREIGN = (ReasonKind.FOREIGN_CLIENT, ReasonKind.CLIENT_UNKNOWN, ReasonKind.CLIENT_PRESUMED)
 NOT_NEXT = "the generation before is not known, or was of another assignor"
 OF_ONES_OWN = f"the group's own assignor is none of {', '.join(ASSIGNORS)}"
 NO_MATCH = "its assignment is not known to be Kafka's own assignor's, or its leader may be no Java client"
@@ -152,8 +161,7 @@ def _step(before: Published, now: Published, begins: bool) -> _Step | str:
         return NOT_NEXT
     if now["protocol"] not in ASSIGNORS:
         return OF_ONES_OWN
-    grade, kind = now["verdict"]["grade"], now["verdict"]["reason_kind"]
-    if (grade != "match" and kind != ReasonKind.COUNTS_INFERRED) or kind in FOREIGN:
+    if not worth_computing(now) or now["verdict"]["reason_kind"] in FOREIGN:
         return NO_MATCH
     try:
         had, has = members_of(before), members_of(now)

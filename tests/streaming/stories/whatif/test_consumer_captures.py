@@ -170,3 +170,19 @@ def test_nothing_is_predicted_of_a_static_member_whose_session_time_out_is_not_k
                     predict(GroupChange(bounce=(static[0],)), [{**one, "members": members}])
                 return
     raise AssertionError("no group of the capture has a static member")
+
+
+def predictable(generation: Document) -> bool:
+    return generation["verdict"]["grade"] == "match" and len(generation["members"]) > 1
+
+
+def test_partition_counts_that_only_a_later_sample_shows_do_for_a_prediction() -> None:
+    (life, *_) = (one for one in lives(CAPTURES / "java-classic") if any(map(predictable, one)))
+    at = next(place for place, one in enumerate(life) if predictable(one))
+    newest, *older = life[at::-1]
+    leaves = GroupChange(leave=(newest["members"][0]["member_id"],))
+    inferred = {**newest, "verdict": {**newest["verdict"], "grade": "explainable", "reason_kind": "counts_inferred"}}
+    assert predict(leaves, [inferred, *older]) == predict(leaves, [newest, *older])
+    other = {**inferred, "verdict": {**inferred["verdict"], "reason_kind": "hidden_memory", "reason": "memory"}}
+    with pytest.raises(CannotPredict):
+        predict(leaves, [other, *older])
