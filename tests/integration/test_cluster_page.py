@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
@@ -17,6 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from lab.paths import ROOT
+from tests.built_wheel import PIP, built_wheel
 from tests.integration.spark_cluster import BOTH, GROUPS, expected, found, sections, standalone, write
 from tests.integration.watched import Watched
 
@@ -55,16 +55,8 @@ def install(environment: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 if not target.exists():
                     os.link(source, target)
-    pip = [
-        sys.executable,
-        "-m",
-        "pip",
-        "-q",
-        "--disable-pip-version-check",
-        "--python",
-        str(environment / "bin/python"),
-    ]
-    subprocess.run([*pip, "install", "--no-deps", str(ROOT)], check=True)
+    wheel = built_wheel(environment.parent / "dist")
+    subprocess.run([*PIP, "--python", str(environment / "bin/python"), "install", "--no-deps", str(wheel)], check=True)
 
 
 def test_every_command_of_the_page_works(watched: Watched) -> None:

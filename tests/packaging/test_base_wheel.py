@@ -1,12 +1,13 @@
 """The base wheel in a fresh environment: light, quick to answer, and without anything of the streaming job."""
 
 import subprocess
-import sys
 import time
 import venv
 from pathlib import Path
 
 import pytest
+
+from tests.built_wheel import PIP, built_wheel
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
@@ -19,15 +20,13 @@ HEAVY = ("pyspark", "pandas", "pyarrow", "numpy", "psycopg", "confluent_kafka", 
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An environment with nothing but the wheel and what it asks for, at the locked versions."""
     folder = tmp_path_factory.mktemp("fresh")
-    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "-w", str(folder / "dist"), str(ROOT)], check=True)
+    wheel = built_wheel(folder / "dist")
     venv.EnvBuilder(with_pip=False).create(folder / "env")
     constraints = folder / "constraints.txt"
     pins = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
     lines = [pin.rstrip("\\ ") for pin in pins if "==" in pin and not pin.startswith(" ")]
     constraints.write_text("\n".join(lines), encoding="utf-8")
-    (wheel,) = (folder / "dist").glob("*.whl")
-    target = [*pip, "--python", str(folder / "env" / "bin" / "python"), "install", "-c", str(constraints), str(wheel)]
+    target = [*PIP, "--python", str(folder / "env" / "bin" / "python"), "install", "-c", str(constraints), str(wheel)]
     subprocess.run(target, check=True)
     return folder / "env"
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.built_wheel import built_wheel
+
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).parents[2]
 PARTS = ("streaming", "schemas", "assignors", "dashboards")
@@ -30,11 +32,7 @@ print([row.errors for row in spark.range(1).mapInArrow(fold, "errors bigint").co
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
-    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "-w", str(folder), str(ROOT)], check=True)
-    (made,) = folder.glob("*.whl")
-    return made
+    return built_wheel(tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture
