@@ -114,8 +114,15 @@ CONTRAST_OF_THE_DRAWING = """(() => {
 
 def test_the_fleet_is_sorted_by_keyboard(tab: Tab, page: httpx.Client) -> None:
     look(tab, page, "/")
-    tab.run("document.querySelector('.groups').closest('section').querySelector('button').focus()")
-    tab_to(tab, ".groups thead a[href*='sort=members']", most=12)
+    button = "document.querySelector('.groups').closest('section').querySelector('button')"
+    for last in (False, True):
+        tab.run(f"window.was = {button}; was.focus()")
+        try:
+            tab_to(tab, ".groups thead a[href*='sort=members']", most=12)
+            break
+        except AssertionError:  # the page was written anew between two keys, as it follows
+            if last or tab.run("was.isConnected"):
+                raise
     assert tab.run(f"getComputedStyle({FOCUSED}).outlineWidth") == "2px"
     tab.press("Enter")
     tab.wait("document.querySelector('[aria-sort=descending]')?.textContent.startsWith('Members')")
