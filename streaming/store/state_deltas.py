@@ -2,13 +2,13 @@
 
 A delta is the new state, deflated in parts with the bytes around the same place of the stored one as dictionary.
 
-Deltas grow with what has changed since the state was written as a whole. What the later ones have cost beyond the first
-is added up, and when the sum has reached what the whole costs, the whole is written: so it costs at most twice what a
-writer who knows the future would pay, however fast they grow.
+Deltas grow with what has changed since the state was written as a whole. What the later ones cost beyond the first is
+taken from what the whole costs, and when nothing is left of that, the whole is written: so it costs at most twice what
+a writer who knows the future would pay, however fast they grow.
 
     a whole that costs 4,000 bytes
-    deltas   120    126    132    138   … 336    342        excess   0   6     18      36  … 3,996   -> written anew
-    deltas   400    900  1,400  1,900  2,400                excess   0   500   1,500   3,000         -> written anew
+    deltas   120    126    132    138   … 336    342        left   4,000  3,994  3,982  3,964  … 4   -> written anew
+    deltas   400    900  1,400  1,900  2,400                left   4,000  3,500  2,500  1,000        -> written anew
 """
 
 import zlib
@@ -24,17 +24,20 @@ DEARER = 2
 
 @dataclass(frozen=True, slots=True)
 class DeltaCost:
-    """Bytes of the first delta since the whole was written, None before it; and what all later ones had more."""
+    """Bytes of the first delta since a whole was written, and how many more all later ones may have together."""
 
-    first: int | None = None
-    excess: int = 0
+    first: int
+    left: int
 
-    def after(self, packed: bytes, whole: bytes) -> "DeltaCost | None":
-        """With one more delta of this stored state; None when it is time to write the new state as a whole."""
-        if self.first is None:
-            return DeltaCost(len(packed))
-        excess = self.excess + max(len(packed) - self.first, 0)
-        return DeltaCost(self.first, excess) if excess < DEARER * len(zlib.compress(whole, 1)) else None
+    @classmethod
+    def beginning(cls, packed: bytes, whole: bytes) -> "DeltaCost":
+        """With the first delta of this state, which is deflated to know what it costs: once, not with each delta."""
+        return cls(len(packed), DEARER * len(zlib.compress(whole, 1)))
+
+    def after(self, packed: bytes) -> "DeltaCost | None":
+        """With one more; None when it is time to write the new state as a whole."""
+        left = self.left - max(len(packed) - self.first, 0)
+        return DeltaCost(self.first, left) if left > 0 else None
 
 
 def delta(stored: bytes, new: bytes) -> bytes | None:

@@ -19,20 +19,20 @@ KNOWN_BYTES = 8_000_000
 """How much of what is stored one process remembers: of the groups that it wrote or read last."""
 
 _READ = """
-select cluster, "group", version, state, delta, delta_first, delta_excess, due_ms, home, has_topics, revision, waits
+select cluster, "group", version, state, delta, delta_first, delta_left, due_ms, home, has_topics, revision, waits
 from rebalance_monitor.states
 where (cluster, "group") in (select * from unnest(%s::text[], %s::text[]))
 """
 _CHANGE = """
 update rebalance_monitor.states as old set version = given.version, delta = given.delta,
-    delta_first = given.delta_first, delta_excess = given.delta_excess, due_ms = given.due_ms, home = given.home,
+    delta_first = given.delta_first, delta_left = given.delta_left, due_ms = given.due_ms, home = given.home,
     has_topics = given.has_topics, waits = given.waits, revision = given.revision,
     newest_day = coalesce(given.newest_day, old.newest_day)
 from unnest(
     %b::text[], %b::text[], %s::int4[], %b::bytea[], %s::int4[], %s::int4[], %s::int8[], %b::text[], %s::bool[],
     %s::int4[], %s::int8[], %s::int4[]
 ) as given (
-    cluster, "group", version, delta, delta_first, delta_excess, due_ms, home, has_topics, waits, revision, newest_day
+    cluster, "group", version, delta, delta_first, delta_left, due_ms, home, has_topics, waits, revision, newest_day
 )
 where old.cluster = given.cluster and old."group" = given."group" and old.revision = given.revision - 1
 """
@@ -47,10 +47,14 @@ class KnownState:
 
     revision: int
     base: bytes
-    cost: DeltaCost
+    cost: DeltaCost | None = None
+
+    def after(self, packed: bytes) -> DeltaCost | None:
+        """The cost with this delta; None where the new state is to be written as a whole."""
+        return DeltaCost.beginning(packed, self.base) if self.cost is None else self.cost.after(packed)
 
 
-UNKNOWN = KnownState(-1, b"", DeltaCost())
+UNKNOWN = KnownState(-1, b"")
 
 
 class StoredStates:
@@ -67,9 +71,10 @@ class StoredStates:
         rows = connection.execute(_READ, [list(column) for column in zip(*by_name, strict=True)]).fetchall()
         first = first_waiting(connection, [row[:2] for row in rows if row[-1]])
         found = {}
-        for cluster, group, version, state, changes, delta_first, excess, due_ms, home, has_topics, revision, _ in rows:
+        for cluster, group, version, state, changes, delta_first, left, due_ms, home, has_topics, revision, _ in rows:
             base = bytes(state)
-            self._remember((cluster, group), KnownState(revision, base, DeltaCost(delta_first, excess or 0)))
+            cost = None if delta_first is None else DeltaCost(delta_first, left)
+            self._remember((cluster, group), KnownState(revision, base, cost))
             found[by_name[cluster, group]] = StoredState(
                 version=version,
                 state=base if changes is None else applied(base, bytes(changes)),
@@ -93,16 +98,16 @@ class StoredStates:
             of = (key.cluster, name(key.group))
             known = self._known.get(of, UNKNOWN)
             packed = delta(known.base, one.state) if known.revision == one.revision else None
-            cost = None if packed is None else known.cost.after(packed, known.base)
+            cost = None if packed is None else known.after(packed)
             home = None if one.home is None else clean(one.home)
             waits = 0 if one.waits is None else one.waits[1] - one.waits[0]
             told = (one.due_ms, home, one.has_topics, waits, one.revision + 1, newest_days.get(of))
             if packed is None or cost is None:
-                self._written[of] = KnownState(one.revision + 1, one.state, DeltaCost())
+                self._written[of] = KnownState(one.revision + 1, one.state)
                 whole.append((*of, original(key.group), one.version, one.state, None, None, None, *told))
             else:
                 self._written[of] = KnownState(one.revision + 1, known.base, cost)
-                changed.append((*of, one.version, packed, cost.first, cost.excess, *told))
+                changed.append((*of, one.version, packed, cost.first, cost.left, *told))
         cursors = writing.table(STATES, whole)
         writing.rows(STATES.name, STATES.key, changed, lambda some: cursors.extend(_change(writing, some)))
         return cursors

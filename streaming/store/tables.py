@@ -62,11 +62,11 @@ class Table:
         )
         if not self.mostly_known:
             return (insert,)
-        changes = ", ".join(f'"{name}" = excluded."{name}"::{kind}' for name, kind in self.columns[self.key :])
-        known = " and ".join(f'old."{name}" = excluded."{name}"' for name, _ in self.columns[: self.key])
+        changes = ", ".join(f'"{name}" = given."{name}"::{kind}' for name, kind in self.columns[self.key :])
+        known = " and ".join(f'old."{name}" = given."{name}"' for name, _ in self.columns[: self.key])
         update = (
             f"update rebalance_monitor.{self.name} as old set {changes} "
-            f"from unnest({arrays}) as excluded ({names}) where {known}"
+            f"from unnest({arrays}) as given ({names}) where {known}"
         )
         return update, insert
 
@@ -104,7 +104,7 @@ STATES = Table(
     (
         ("cluster", "text"), ("group", "text"),
         ("original", "bytea"), ("version", "int4"), ("state", "bytea"), ("delta", "bytea"),
-        ("delta_first", "int4"), ("delta_excess", "int4"), ("due_ms", "int8"),
+        ("delta_first", "int4"), ("delta_left", "int4"), ("due_ms", "int8"),
         ("home", "text"), ("has_topics", "bool"), ("waits", "int4"), ("revision", "int8"), ("newest_day", "int4"),
     ),
     key=2,

@@ -5,9 +5,9 @@
 -- written cost an entry.
 drop index rebalance_monitor.states_home;
 
--- Bytes of the first delta since a state was written as a whole, and by how much all later ones together were longer: a
--- state is written anew when that has cost as much (store/state_deltas.py).
-alter table rebalance_monitor.states add column delta_first integer, add column delta_excess integer;
+-- Bytes of the first delta since a state was written as a whole, and how many more all later ones may have together,
+-- before it is written anew (store/state_deltas.py).
+alter table rebalance_monitor.states add column delta_first integer, add column delta_left integer;
 
 -- The day of the generation that was written last. A group's newest one is of that day or a later one, or of the day
 -- before, by brokers whose clocks differ: who looks for it need not look through all days.

@@ -1,7 +1,7 @@
 """A state is given back as it was, whatever it has in common with the one before."""
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from random import Random
 
 from hypothesis import given
@@ -38,15 +38,14 @@ def test_little_that_changes_is_a_small_delta_and_another_state_is_none() -> Non
     assert delta(stored, b"") is None
 
 
-def written(sizes: Iterable[int], whole: bytes) -> int:
+def written(sizes: Sequence[int], whole: bytes) -> int:
     """How many deltas of these sizes are written until the state is written as a whole."""
-    cost, count = DeltaCost(), 0
-    for size in sizes:
-        after = cost.after(bytes(size), whole)
-        if after is None:
-            break
-        cost, count = after, count + 1
-    return count
+    cost: DeltaCost | None = None
+    for count, size in enumerate(sizes):
+        cost = DeltaCost.beginning(bytes(size), whole) if cost is None else cost.after(bytes(size))
+        if cost is None:
+            return count
+    return len(sizes)
 
 
 def test_a_state_is_written_as_a_whole_when_longer_deltas_have_cost_as_much() -> None:
