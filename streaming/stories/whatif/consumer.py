@@ -144,18 +144,18 @@ def _check(change: GroupChange, generations: Sequence[Published]) -> None:
         raise CannotPredict(f"the assignor {name} is none that whatif computes ({', '.join(ASSIGNORS)})")
     if change.scale:
         raise WrongChange("--scale is for connectors of a Kafka Connect group")
-    if not worth_computing(generation):
-        said = generation["verdict"]["reason"] or "it does not match"
-        raise CannotPredict(f"the last assignment is not known to be Kafka's own assignor's: {said}")
     if any(one["verdict"]["reason_kind"] in FOREIGN for one in generations):
         raise CannotPredict("leaders of this group are known or may be no Java clients, and choose their own way")
+    if not of_kafkas_assignor(generation):
+        said = generation["verdict"]["reason"] or "it does not match"
+        raise CannotPredict(f"the last assignment is not known to be Kafka's own assignor's: {said}")
 
 
-def worth_computing(generation: Published) -> bool:
-    """Whether its assignment may be Kafka's own assignor's. Partition counts that only a later sample shows, as in a
-    capture, are no obstacle: who computes starts with giving the recorded answer again."""
-    verdict = generation["verdict"]
-    return bool(verdict["grade"] == "match" or verdict["reason_kind"] == ReasonKind.COUNTS_INFERRED)
+def of_kafkas_assignor(generation: Published) -> bool:
+    """Whether its assignment may be Kafka's own assignor's, by a Java client. Partition counts that only a later sample
+    shows, as in a capture, are no obstacle: who computes starts with giving the recorded answer again."""
+    kind = generation["verdict"]["reason_kind"]
+    return kind == ReasonKind.COUNTS_INFERRED or (generation["verdict"]["grade"] == "match" and kind not in FOREIGN)
 
 
 def _silent_ms(change: GroupChange, who: Concerned, generation: Published) -> int:

@@ -17,15 +17,14 @@ from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.stories.known import Published, names_of
 from .change import CannotPredict, Concerned, GroupChange, WrongChange, ids_to_come
 from .consumer import (
-    FOREIGN,
     MOST_ROUNDS,
     ClassicDeal,
     DealtMember,
     deals_of,
     fits,
     members_of,
+    of_kafkas_assignor,
     without,
-    worth_computing,
 )
 from .history import HistoryFigures
 from .rolling import RollingRestart, steps_of
@@ -82,7 +81,7 @@ def _members(last: Published) -> Mapping[str, DealtMember]:
         raise CannotPredict(f"of groups with {last['protocol']} no restarts are computed")
     if last["protocol"] == COOPERATIVE_STICKY:
         raise CannotPredict("no restarts are computed from cooperative-sticky back to an eager assignor")
-    if not worth_computing(last) or last["verdict"]["reason_kind"] in FOREIGN or not last["members"]:
+    if not of_kafkas_assignor(last) or not last["members"]:
         raise CannotPredict("nobody is in the group, or its last assignment is not known to be Kafka's own assignor's")
     members = members_of(last)
     if any(one.instance_id is not None for one in members.values()):

@@ -20,16 +20,15 @@ from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.stories.known import Published
 from .change import CannotPredict, WrongChange, check_release
 from .consumer import (
-    FOREIGN,
     MOST_ROUNDS,
     ClassicDeal,
     DealtMember,
     deals_of,
     given_up,
     members_of,
+    of_kafkas_assignor,
     share_sets,
     without,
-    worth_computing,
 )
 
 NOT_NEXT = "the generation before is not known, or was of another assignor"
@@ -161,7 +160,7 @@ def _step(before: Published, now: Published, begins: bool) -> _Step | str:
         return NOT_NEXT
     if now["protocol"] not in ASSIGNORS:
         return OF_ONES_OWN
-    if not worth_computing(now) or now["verdict"]["reason_kind"] in FOREIGN:
+    if not of_kafkas_assignor(now):
         return NO_MATCH
     try:
         had, has = members_of(before), members_of(now)
