@@ -232,7 +232,6 @@ class Job:
         # A topic that was made anew has positions of every life; only the last one can have ended unseen.
         latest = {key.topic: key.topic_id for key in function.positions}
         return SourceOptions(
-            cluster=self._section.name,
             cluster_id=self._cluster_id,
             topics=topics,
             committed=tuple(sorted(REGISTRY.committed)),

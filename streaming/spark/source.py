@@ -63,7 +63,6 @@ class SourceOptions:
     """Everything the source must know; it stands in the query's plan. `unread`: of the status of the reader before this
     one. `committed`: kinds of topics of which only records of committed transactions are read."""
 
-    cluster: str
     cluster_id: str
     topics: dict[str, str]
     committed: tuple[str, ...]

@@ -17,7 +17,7 @@ from .statements import Statements
 
 
 class Reader(Statements):
-    """Reads through the given connections; safe for many threads. `trouble`: what a connection raises when it can't."""
+    """What page and API ask."""
 
     def clock(self) -> str:
         """Differs once any transaction of the server that wrote has ended; costs no table access.

@@ -42,7 +42,6 @@ class Drained:
         spark.dataSource.register(KafkaSource)
         cluster_id = KafkaView({"bootstrap.servers": watched.broker.address}).cluster_id()
         options = SourceOptions(
-            cluster="own",
             cluster_id=cluster_id,
             topics={OFFSETS: "offsets", CONFIGS: "config"},
             committed=("config",),

@@ -22,7 +22,7 @@ RATE = int(20 * FIRST_GUESS_BYTES)  # records a second
 
 def reader_at(folder: Path, *positions: tuple[str, str, int, int]) -> KafkaReader:
     options = SourceOptions(
-        cluster="c", cluster_id="k", topics={KEY.topic: "offsets"}, committed=(), positions=positions, unread={},
+        cluster_id="k", topics={KEY.topic: "offsets"}, committed=(), positions=positions, unread={},
         channel=str(folder),
         max_bytes_per_second_per_broker=RATE, heartbeat_ms=10_000, poll_max_ms=500, read_timeout_ms=1_000,
         max_lag_s=10.0, client=ClientReference(shown={}),
