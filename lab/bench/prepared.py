@@ -18,7 +18,6 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, replay
 
 PARTITIONS = 10
-CREATED_WITHIN_S = 60.0
 TOPICS_AT_ONCE = 30
 """A broker refuses a request for very many partitions."""
 Judged = dict[int, Any]
@@ -200,5 +199,6 @@ def create_topics(bootstrap: str, counts: dict[str, int]) -> None:
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for start in range(0, len(wanted), TOPICS_AT_ONCE):
         for name, created in admin.create_topics(wanted[start : start + TOPICS_AT_ONCE]).items():
-            if (why := created.exception(CREATED_WITHIN_S)) is not None:
+            if (why := created.exception(topic.CREATED_WITHIN_S)) is not None:
                 raise LabError(f"the topic {name} could not be created: {why}")
+    topic.wait_for_leaders(admin, counts)

@@ -27,6 +27,7 @@ def create_topic(bootstrap: str) -> None:
                 raise LabError(f"the broker did not create {topic.TOPIC} within 60 s")
             with suppress(KafkaException):
                 client.committed([TopicPartition("nothing", 0)], timeout=5)
+        topic.wait_for_leaders(AdminClient({"bootstrap.servers": bootstrap}), (topic.TOPIC,))
     finally:
         client.close()
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka.admin import AdminClient, TopicMetadata
 
 from lab.errors import LabError
 from rebalance_monitor.schemas.consumer_protocol import (
@@ -27,6 +28,7 @@ MEMBERS = 4
 PARTITIONS_READ = 8
 GROUP_SHARE = 0.01
 FLUSH_S = 120.0
+CREATED_WITHIN_S = 60.0
 LARGEST_BYTES = 16_000_000
 """Of a record; brokers take 1 MB unless they are told otherwise."""
 
@@ -113,6 +115,20 @@ def fill(bootstrap: str, count: int, partitions: int) -> None:
     """Append the records; LabError unless the broker took every one."""
     now_ms = time.time_ns() // 1_000_000
     append(bootstrap, ((TOPIC, *record, now_ms) for record in records(count, partitions, now_ms)))
+
+
+def wait_for_leaders(admin: AdminClient, names: Iterable[str]) -> None:
+    """Until each partition of these topics can take records: a broker tells of a topic a moment before that."""
+    wanted, deadline = set(names), time.monotonic() + CREATED_WITHIN_S
+    while wanted:
+        listed = admin.list_topics(timeout=CREATED_WITHIN_S).topics
+        wanted = {name for name in wanted if name not in listed or not _has_leaders(listed[name])}
+        if time.monotonic() > deadline:
+            raise LabError(f"{sorted(wanted)[0]} has partitions without a leader after {CREATED_WITHIN_S:.0f} s")
+
+
+def _has_leaders(topic: TopicMetadata) -> bool:
+    return bool(topic.partitions) and all(one.leader >= 0 and one.error is None for one in topic.partitions.values())
 
 
 def append(bootstrap: str, written: Iterable[tuple[str, int, bytes | None, bytes | None, int]]) -> None:
