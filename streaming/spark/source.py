@@ -205,9 +205,9 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":
         """Runs in a worker process, which hands on what is to be read; who folds reads it."""
-        import pyarrow as pa
+        from .one_value import one_value
 
-        yield pa.RecordBatch.from_arrays([pa.array([partition.value], pa.binary())], names=[COLUMN])
+        yield one_value(COLUMN, partition.value)
 
     def stop(self) -> None:
         if self._sampler is not None:

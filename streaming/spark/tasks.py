@@ -25,8 +25,10 @@ from rebalance_monitor.streaming.core.ports import Store
 from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from . import stacks
 from .bundle import FoldedBundle, Orders, fold_bundle
+from .daemon import of_folds
 from .failures import BundleFailed, first_line
 from .folding import FoldHere
+from .one_value import one_value
 from .ranges import COLUMN
 from .reading import read_packed
 from .rows import Batch
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOG = "rebalance_monitor"
-_TOLD = pa.schema([("told", pa.binary())])
+TOLD = "told"
 OpenStore = Callable[[], Store]
 """Opens a process's own store, once; it is sent to the workers, so it holds no password."""
 ReadBundle = Callable[[bytes], Batch]
@@ -131,7 +133,7 @@ def _bundle(batches: Iterator[pa.RecordBatch], read: ReadBundle) -> Batch:
 
 
 def _told(what: object) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(what)], pa.binary())], schema=_TOLD)
+    return one_value(TOLD, pickle.dumps(what))
 
 
 def _sent(why: Exception) -> Exception:
@@ -187,7 +189,9 @@ class SparkTasks:
 
 
 def _run(frame: Any, task: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> list[Any]:
-    return [pickle.loads(one.as_py()) for one in frame.mapInArrow(task, "told binary").toArrow().column("told")]
+    with of_folds(frame.sparkSession.sparkContext.environment):
+        folded = frame.mapInArrow(task, f"{TOLD} binary")
+    return [pickle.loads(one.as_py()) for one in folded.toArrow().column(TOLD)]
 
 
 @dataclass(frozen=True, slots=True)

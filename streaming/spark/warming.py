@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, SupportsTriggerAvailableNow
 
+from .daemon import of_folds
+
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
@@ -74,7 +76,9 @@ def warm_up(spark: "SparkSession", scratch: Path) -> None:
 
 def _folded(frame: Any, _: int) -> None:
     """As a bundle is: by Python, in the reading task."""
-    frame.mapInArrow(_same, SCHEMA).collect()
+    with of_folds(frame.sparkSession.sparkContext.environment):
+        folded = frame.mapInArrow(_same, SCHEMA)
+    folded.collect()
 
 
 def _same(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
