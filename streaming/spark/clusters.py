@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -43,7 +43,7 @@ from .job_ports import JobPorts, Served
 from .log_topic import KafkaLogTopic
 from .observing import Leases, Observer
 from .scratch import scratch_folder
-from .session import master_of, stop_session
+from .session import fits_sockets, master_of, stop_session
 from .shared_session import SharedSession
 from .stopping import LOOK_EVERY_S, ClusterStop, Stop, Stopping, end_at_once, start_session_aside
 
@@ -300,6 +300,7 @@ def run_job(settings: Settings, ports: JobPorts) -> None:
     """
     with (
         scratch_folder(settings.spark.checkpoint_dir) as scratch,
+        _for_sockets(scratch) as sockets,
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
     ):
         session = SharedSession()
@@ -315,7 +316,7 @@ def run_job(settings: Settings, ports: JobPorts) -> None:
                 clusters.look()
                 look_after_all()
                 if spark is None and session.wanted.is_set():
-                    spark = _started(settings, scratch, stop)
+                    spark = _started(settings, scratch, sockets, stop)
                     if spark is not None:
                         session.is_there(spark)
                 stop.wait(LOOK_EVERY_S)
@@ -325,11 +326,16 @@ def run_job(settings: Settings, ports: JobPorts) -> None:
                 stop_session(spark)
 
 
-def _started(settings: Settings, scratch: Path, stop: Stop) -> "SparkSession | None":
+def _for_sockets(scratch: Path) -> AbstractContextManager[Path]:
+    """The folder itself, unless its path is too long for a socket in it."""
+    return nullcontext(scratch) if fits_sockets(scratch) else scratch_folder(None)
+
+
+def _started(settings: Settings, scratch: Path, sockets: Path, stop: Stop) -> "SparkSession | None":
     """The session; None after a signal."""
     began_s = time.monotonic()
     try:
-        spark = start_session_aside(settings.spark, scratch, stop)
+        spark = start_session_aside(settings.spark, scratch, sockets, stop)
     except NoJava as why:
         raise CannotRun(str(why)) from why
     except OSError as why:

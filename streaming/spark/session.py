@@ -27,6 +27,8 @@ RETAINED = "10"
 LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 # A task that does not end although its query has ended would keep a core of its executor: that one is started anew.
 REAPER = {"spark.task.reaper.enabled": "true", "spark.task.reaper.killTimeout": "60s"}
+LONGEST_SOCKET_FOLDER_BYTES = 60
+"""Of its path: Spark takes no longer one, as Linux takes no socket whose path has more than 107."""
 SMALL_PROCESSES = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
 """For Java and the processes that fold: memory that is free goes back, and threads share what they allocate from."""
 
@@ -47,7 +49,7 @@ logger.shell.level = fatal
 _CHECKPOINTING = "org.apache.spark.sql.execution.streaming.checkpointing"
 
 
-def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
+def spark_settings(section: SparkSection, scratch: Path, sockets: Path) -> dict[str, str]:
     """Spark's settings. Each was measured; the reasons stand beside those that are not obvious."""
     return {
         "spark.master": section.master,
@@ -79,14 +81,29 @@ def spark_settings(section: SparkSection, scratch: Path) -> dict[str, str]:
         "spark.sql.streaming.noDataMicroBatches.enabled": "false",
         "spark.sql.streaming.metricsEnabled": "false",
         "spark.sql.streaming.pollingDelay": "20ms",
-        **_of_master(section.master),
+        **_of_master(section.master, sockets),
         **section.conf,
     }
 
 
-def _of_master(master: str) -> dict[str, str]:
+def _of_master(master: str, sockets: Path) -> dict[str, str]:
     """What depends on whether tasks run on this machine."""
-    return LOOPBACK if is_local(master) else REAPER
+    return {**LOOPBACK, **_sockets(sockets)} if is_local(master) else REAPER
+
+
+def fits_sockets(folder: Path) -> bool:
+    return len(os.fsencode(folder)) <= LONGEST_SOCKET_FOLDER_BYTES
+
+
+def _sockets(folder: Path) -> dict[str, str]:
+    """Java and Python talk through sockets in this folder, which is private to the job, where their paths fit.
+
+    Otherwise they use TCP, in which small messages wait 40 ms for a confirmation (Nagle's algorithm meets delayed
+    confirmations): a batch took that much longer.
+    """
+    if not fits_sockets(folder):
+        return {}
+    return {"spark.python.unix.domain.socket.enabled": "true", "spark.python.unix.domain.socket.dir": str(folder)}
 
 
 def master_of(section: SparkSection) -> str:
@@ -131,8 +148,8 @@ def logging_file(scratch: Path) -> Path:
     return file
 
 
-def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
-    """A running session. Raises NoJava when there is no Java."""
+def start_session(section: SparkSection, scratch: Path, sockets: Path) -> "SparkSession":
+    """A running session; `sockets`: the folder for those of its processes. Raises NoJava when there is no Java."""
     home = java_home(section.java_home, os.environ, scratch)
     os.environ["JAVA_HOME"] = str(home)
     if why := not_tested("Java", str(version_of(home)), JAVA):
@@ -146,7 +163,7 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
         os.environ.setdefault(name, value)
     if "SPARK_HOME" not in os.environ:
         os.environ["SPARK_HOME"] = str(unzipped_home(scratch))
-    settings = spark_settings(section, scratch)
+    settings = spark_settings(section, scratch, sockets)
     # Spark puts this folder on the class path, and it is not there: Java uses no class data kept from an earlier start
     # (AppCDS) where a folder with files is on the class path. So the log's settings have a place of their own.
     no_folder = str(scratch / "conf")
@@ -164,8 +181,9 @@ def start_session(section: SparkSection, scratch: Path) -> "SparkSession":
     # Java knows by now what was given on the command line.
     given = dict(SparkConf(_jvm=SparkContext._jvm).getAll())
     master = given.get("spark.master", section.master)
-    ours = {name: value for name, value in settings.items() if (name, value) not in LOOPBACK.items()}
-    conf = SparkConf(loadDefaults=False).setAll(list({**_of_master(master), **ours, **given}.items()))
+    of_ours = _of_master(section.master, sockets)
+    ours = {name: value for name, value in settings.items() if of_ours.get(name) != value}
+    conf = SparkConf(loadDefaults=False).setAll(list({**_of_master(master, sockets), **ours, **given}.items()))
     spark = SparkSession.builder.config(conf=conf).getOrCreate()
     # When Spark's Java process dies, the job says so in one sentence; this server would print a trace as well.
     spark.sparkContext._accumulatorServer.handle_error = lambda *_: None

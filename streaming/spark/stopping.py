@@ -119,7 +119,7 @@ def end_at_once(scratch: Path, number: int) -> None:
     os._exit(128 + number)
 
 
-def start_session_aside(section: SparkSection, scratch: Path, stop: Stop) -> "SparkSession | None":
+def start_session_aside(section: SparkSection, scratch: Path, sockets: Path, stop: Stop) -> "SparkSession | None":
     """Start the session in a thread of its own; None when a signal came first: then there is nothing to end gracefully.
 
     On the main thread PySpark would put a handler of its own on SIGINT. Raises what `start_session` raises.
@@ -128,7 +128,7 @@ def start_session_aside(section: SparkSection, scratch: Path, stop: Stop) -> "Sp
 
     def start() -> None:
         try:
-            outcome.append(start_session(section, scratch))
+            outcome.append(start_session(section, scratch, sockets))
         except BaseException as why:
             outcome.append(why)
 

@@ -22,7 +22,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     from rebalance_monitor.streaming.spark.session import start_session, stop_session
 
     before = dict(os.environ)
-    session = start_session(SparkSection(driver_memory="700m"), tmp_path_factory.mktemp("spark"))
+    scratch = tmp_path_factory.mktemp("spark")
+    session = start_session(SparkSection(driver_memory="700m"), scratch, scratch)
     try:
         yield session
     finally:

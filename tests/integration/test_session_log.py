@@ -15,7 +15,7 @@ from pathlib import Path
 from rebalance_monitor.streaming.config.sections import SparkSection
 from rebalance_monitor.streaming.spark.session import start_session, stop_session
 
-spark = start_session(SparkSection(master="local[1]"), Path(sys.argv[1]))
+spark = start_session(SparkSection(master="local[1]"), Path(sys.argv[1]), Path(sys.argv[1]))
 print(spark.range(3).count())
 stop_session(spark)
 """

@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.config.sections import SparkSection
 from rebalance_monitor.streaming.spark.session import start_session, stop_session
 
 conf = {"spark.ui.retainedJobs": 5, "spark.ui.retainedStages": 6}
-spark = start_session(SparkSection.model_validate({"conf": conf}), Path(sys.argv[1]))
+spark = start_session(SparkSection.model_validate({"conf": conf}), Path(sys.argv[1]), Path(sys.argv[1]))
 told = dict(spark.sparkContext.getConf().getAll())
 told["sum"] = spark.range(4).selectExpr("sum(id)").collect()[0][0]
 told["python"] = os.environ["PYSPARK_PYTHON"]
