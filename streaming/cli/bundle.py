@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.reading.secrets import masked, masked_valu
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, Replayed
 from rebalance_monitor.streaming.core.shown import show_record
 from rebalance_monitor.streaming.stories.offline import offline_page
-from .bundle_contents import BundleContents, of_capture, of_lines, of_records, without_secrets
+from .bundle_contents import BundleContents, of_capture, of_records, without_secrets
 from .captures import BUNDLE
 from .exit_codes import DONE, InputError
 from .group_sources import MOST_GENERATIONS, CapturedGroups, judged
@@ -102,8 +102,7 @@ def _live(arguments: argparse.Namespace, folder: Path, wanted: tuple[str, ...], 
     with LiveTopics(section.librdkafka()) as topics:
         gathered = gathered_live(topics, settings.source.offsets_topic, section.core(), asked)
         metadata = topics.metadata()
-    records = of_lines(gathered.in_order())
-    return of_records(records, section.core(), described(section), ([metadata], ()), wanted, at_ms)
+    return of_records(gathered.in_order(), section.core(), described(section), ([metadata], ()), wanted, at_ms)
 
 
 def _whole(half: Path, contents: BundleContents, at_ms: int | None) -> Object:

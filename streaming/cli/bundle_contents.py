@@ -27,6 +27,7 @@ from .captures import (
     SETTINGS,
     TAGS,
     description_of,
+    line_of,
     lines_beside,
     name_of,
     records_of,
@@ -58,7 +59,7 @@ class BundleContents:
 
     def files(self) -> Iterator[tuple[str, bytes]]:
         """Each file with its name: those of a capture's folder."""
-        yield "records.jsonl.gz", _packed(map(_line, self.records))
+        yield "records.jsonl.gz", _packed(map(line_of, self.records))
         yield "cluster.json", json.dumps(self.cluster, indent=2).encode()
         for name, lines in ((METADATA, self.metadata), (ENDS, self.ends)):
             if lines:
@@ -199,32 +200,6 @@ def _cleaned(record: RawRecord, clean: Callable[[bytes, str], bytes]) -> RawReco
     where = f"record {record.offset} of partition {record.partition} of {record.topic}"
     key, value = (None if raw is None else clean(raw, where) for raw in (record.key, record.value))
     return record if (key, value) == (record.key, record.value) else replace(record, key=key, value=value)
-
-
-def of_lines(lines: Iterable[Object]) -> Iterator[RawRecord]:
-    """Records as `capture` has them in hand."""
-    for line in lines:
-        yield RawRecord(
-            topic=line["topic"],
-            partition=line["partition"],
-            offset=line["offset"],
-            timestamp_ms=line["timestamp"],
-            key=None if line["key"] is None else base64.b64decode(line["key"]),
-            value=None if line["value"] is None else base64.b64decode(line["value"]),
-            append_time=line.get("timestampType") == 1,
-        )
-
-
-def _line(one: RawRecord) -> Object:
-    line: Object = {
-        "topic": one.topic, "partition": one.partition, "offset": one.offset, "timestamp": one.timestamp_ms,
-        "key": _base64(one.key), "value": _base64(one.value),
-    }  # fmt: skip
-    return {**line, "timestampType": 1} if one.append_time else line
-
-
-def _base64(raw: bytes | None) -> str | None:
-    return None if raw is None else base64.b64encode(raw).decode()
 
 
 def _packed(lines: Iterable[Object]) -> bytes:

@@ -8,7 +8,7 @@
 Records of one partition stay in their order; those of several are merged by their times.
 """
 
-import base64
+import argparse
 import gzip
 import json
 import os
@@ -18,7 +18,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -29,10 +29,10 @@ from rebalance_monitor.streaming.core.fold.topics import TopicKind
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.decoding import Glance, glance, wanted_key_prefix
-from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC
-from .captures import PLUG_IN, PORTABLE, SETTINGS
+from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord
+from .captures import PLUG_IN, PORTABLE, SETTINGS, line_of
 from .exit_codes import CANNOT_TELL, DONE, InputError
-from .live_topics import LiveTopics, Taken
+from .live_topics import LiveTopics
 from .moments import duration_ms
 from .opening import need, settings_from
 from .output import print_json
@@ -60,10 +60,11 @@ class CaptureWanted:
 
 @dataclass(slots=True)
 class Gathered:
-    """Records in hand, their groups with how many each has, and what was left out."""
+    """Records in hand, each with its place in the capture, their groups with how many each has, and what was left
+    out."""
 
     most_bytes: int
-    lines: list[tuple[int, int, dict[str, object]]] = field(default_factory=list)
+    records: list[tuple[int, int, RawRecord]] = field(default_factory=list)
     groups: Counter[str] = field(default_factory=Counter)
     with_topics: set[str] = field(default_factory=set)
     topics: Counter[str] = field(default_factory=Counter)
@@ -71,9 +72,9 @@ class Gathered:
     size_bytes: int = 0
     _latest_ms: dict[tuple[str, int], int] = field(default_factory=dict)
 
-    def add(self, record: Taken, value: bytes | None) -> None:
+    def add(self, record: RawRecord) -> None:
         """InputError where it is one too many."""
-        self.size_bytes += PER_RECORD_BYTES + len(record.key or b"") + len(value or b"")
+        self.size_bytes += PER_RECORD_BYTES + len(record.key or b"") + len(record.value or b"")
         if self.size_bytes > self.most_bytes:
             raise InputError(
                 f"more than {self.most_bytes:,} bytes were read; name groups with --group, a shorter --since, "
@@ -81,50 +82,30 @@ class Gathered:
             )
         place = (record.topic, record.partition)
         at_ms = self._latest_ms[place] = max(record.timestamp_ms, self._latest_ms.get(place, 0))
-        line: dict[str, object] = {
-            "topic": record.topic,
-            "partition": record.partition,
-            "offset": record.offset,
-            "timestamp": record.timestamp_ms,
-            "key": _base64(record.key),
-            "value": _base64(value),
-        }
-        if record.append_time:
-            line["timestampType"] = 1
-        self.lines.append((at_ms, len(self.lines), line))
+        self.records.append((at_ms, len(self.records), record))
         self.topics[record.topic] += 1
 
-    def in_order(self) -> Iterator[dict[str, object]]:
-        return (line for _, _, line in sorted(self.lines, key=lambda one: one[:2]))
+    def in_order(self) -> Iterator[RawRecord]:
+        return (record for _, _, record in sorted(self.records, key=lambda one: one[:2]))
 
 
-def capture(
-    config: str | None,
-    servers: str | None,
-    cluster: str | None,
-    *,
-    folder: str,
-    groups: Iterable[str],
-    since: str | None,
-    lasts: str | None,
-    most: str,
-    output: str,
-) -> int:
+def capture(arguments: argparse.Namespace) -> int:
     """CANNOT_TELL where no record of such a group is there. InputError where brokers do not answer, and where there is
-    more than `most`; then nothing is written."""
+    more than `--max-bytes`; then nothing is written."""
     need("run", "confluent_kafka")
+    folder, since = arguments.out, arguments.since
     wanted = CaptureWanted(
         folder=Path(folder),
-        groups=tuple(groups),
+        groups=tuple(arguments.group),
         since_ms=None if since is None else time.time_ns() // 1_000_000 - duration_ms(since, "--since"),
-        lasts_ms=0 if lasts is None else duration_ms(lasts, "--for"),
-        most_bytes=_size(most),
+        lasts_ms=0 if arguments.lasts is None else duration_ms(arguments.lasts, "--for"),
+        most_bytes=_size(arguments.max_bytes),
     )
     if not folder:
         raise InputError("--out is empty; name a folder that is not there yet")
     if wanted.folder.exists():
         raise InputError(f"{wanted.folder} is there already; name a folder that is not")
-    settings, section = cluster_of(config, servers, cluster)
+    settings, section = cluster_of(arguments.config, arguments.bootstrap_servers, arguments.cluster)
     with LiveTopics(section.librdkafka()) as topics:
         gathered = gathered_live(topics, settings.source.offsets_topic, section.core(), wanted)
         if not gathered.groups:
@@ -134,16 +115,16 @@ def capture(
         _write(wanted.folder, section, gathered, topics.metadata())
     told = {
         "capture": folder,
-        "records": len(gathered.lines),
+        "records": len(gathered.records),
         "size_bytes": gathered.size_bytes,
         "groups": dict(sorted(gathered.groups.items())),
         "topics": dict(sorted(gathered.topics.items())),
         "commits_left_out": gathered.commits,
     }
-    if output == "json":
+    if arguments.output == "json":
         print_json(told)
     else:
-        print(f"{folder}: {len(gathered.lines):,} records; groups: {len(gathered.groups):,}")
+        print(f"{folder}: {len(gathered.records):,} records; groups: {len(gathered.groups):,}")
         print(f"{gathered.commits:,} offset commits were left out, and what Connect's topics hold of configurations")
         print(f"read it with: rebalance-monitor replay {folder}")
     return DONE
@@ -161,18 +142,18 @@ def gathered_live(topics: LiveTopics, log: str, core: ClusterSettings, wanted: C
     for name, kind in sorted(kinds.items()):
         if topics.exists(name):
             for record in topics.read(name, committed=kind.committed):
-                gathered.add(record, kind.kept(record.key, record.value))
+                gathered.add(replace(record, value=kind.kept(record.key, record.value)))
     return gathered
 
 
-def _of_the_log(gathered: Gathered, record: Taken, wanted: CaptureWanted) -> None:
+def _of_the_log(gathered: Gathered, record: RawRecord, wanted: CaptureWanted) -> None:
     if not wanted_key_prefix(record.key):
         gathered.commits += 1
         return
     seen: Glance | None = glance(record.key, record.value)
     if seen is None or not wanted.takes(seen.group):
         return
-    gathered.add(record._replace(topic=OFFSETS_TOPIC), record.value)  # whatever the copy of it that is read is called
+    gathered.add(replace(record, topic=OFFSETS_TOPIC))  # whatever the copy of it that is read is called
     gathered.groups[seen.group] += 1
     if seen.protocol_type in REGISTRY.protocol_types:
         gathered.with_topics.add(seen.group)
@@ -212,7 +193,7 @@ def _write(folder: Path, section: ClusterSection, gathered: Gathered, metadata: 
     half = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         half.mkdir(parents=True)
-        _lines(half / "records.jsonl.gz", gathered.in_order())
+        _lines(half / "records.jsonl.gz", map(line_of, gathered.in_order()))
         _lines(half / "metadata.jsonl.gz", [metadata])
         (half / "cluster.json").write_text(json.dumps(described(section), indent=2) + "\n")
         half.rename(folder)
@@ -234,7 +215,3 @@ def _lines(file: Path, objects: Iterable[Mapping[str, Any]]) -> None:
     with gzip.open(file, "wt", encoding="utf-8") as out:
         for one in objects:
             out.write(json.dumps(one, separators=(",", ":")) + "\n")
-
-
-def _base64(raw: bytes | None) -> str | None:
-    return None if raw is None else base64.b64encode(raw).decode()

@@ -1,11 +1,12 @@
 """Arguments of the commands that take records along: `capture` and `bundle`."""
 
-import argparse
 from typing import Any
 
+from .arguments import output_option, run_by
 
-def add_capture_commands(commands: Any, capture: Any, bundle: Any) -> None:
-    """Both commands with what runs each; `commands` is what argparse calls sub-parsers."""
+
+def add_capture_commands(commands: Any) -> None:
+    """`commands` is what argparse calls sub-parsers."""
     command = commands.add_parser("capture", help="take a capture of a live cluster, which other commands read")
     command.add_argument("--out", required=True, metavar="DIR", help="a folder that is not there yet")
     _live(command.add_mutually_exclusive_group())
@@ -15,7 +16,7 @@ def add_capture_commands(commands: Any, capture: Any, bundle: Any) -> None:
     command.add_argument("--for", dest="lasts", metavar="TIME", help="and go on reading for so long, such as 10m")
     command.add_argument("--max-bytes", default="256m", metavar="SIZE", help="of all records together (default: 256m)")
     output_option(command)
-    command.set_defaults(handle=capture)
+    command.set_defaults(handle=run_by("capture"))
 
     command = commands.add_parser(
         "bundle", help="write one file about a group for whoever helps: records, verdicts, story; no secrets"
@@ -32,14 +33,7 @@ def add_capture_commands(commands: Any, capture: Any, bundle: Any) -> None:
         "--shareable", action="store_true", help="digests for names, hosts and client ids; verdicts without records"
     )
     output_option(command)
-    command.set_defaults(handle=bundle)
-
-
-def output_option(command: argparse.ArgumentParser) -> None:
-    """Of a command that prints a table unless it is asked for JSON."""
-    command.add_argument(
-        "-o", "--output", choices=("table", "json"), default="table", help="for people, or for programs"
-    )
+    command.set_defaults(handle=run_by("bundle"))
 
 
 def _live(where: Any) -> None:

@@ -94,6 +94,16 @@ def records_of(path: Path) -> Iterator[RawRecord]:
             )
 
 
+def line_of(record: RawRecord) -> CaptureLine:
+    """The record as a line of a capture."""
+    key, value = (None if raw is None else base64.b64encode(raw).decode() for raw in (record.key, record.value))
+    line: CaptureLine = {
+        "topic": record.topic, "partition": record.partition, "offset": record.offset, "timestamp": record.timestamp_ms,
+        "key": key, "value": value,
+    }  # fmt: skip
+    return {**line, "timestampType": 1} if record.append_time else line
+
+
 def name_of(path: Path) -> str:
     """What the cluster is called where the capture does not say: as the folder."""
     if str(path) == STDIN:

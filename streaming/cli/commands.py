@@ -1,16 +1,15 @@
 """Every command with its arguments, and what runs it. Heavy parts are imported by the command that needs them."""
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-from .capture_commands import add_capture_commands, output_option
+from .arguments import output_option
+from .capture_commands import add_capture_commands
 from .examples import show_examples
 from .exit_codes import InputError
 from .group_commands import add_group_commands
 from .names import FAMILIES, KINDS, SHELLS
-
-Command = Callable[[argparse.Namespace], int]
 
 EXIT_CODES = (
     "Exit codes: 0 done, nothing found; 1 something found; 2 usage, configuration, connection or unreadable input; "
@@ -70,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     output_option(replay)
     replay.set_defaults(handle=_replay)
 
-    add_capture_commands(commands, capture=_capture, bundle=_bundle)
+    add_capture_commands(commands)
 
     plan = commands.add_parser("plan", help="compute what Kafka's own classes would answer")
     plan_arguments(plan, FAMILIES)
@@ -152,9 +151,7 @@ def parser() -> argparse.ArgumentParser:
         action.add_argument("--config", metavar="FILE")
         action.set_defaults(handle=_gaps)
 
-    add_group_commands(
-        commands, status=_status, explain=_explain, why=_why, wait=_wait, whatif=_whatif, cost=_cost, advise=_advise
-    )
+    add_group_commands(commands)
 
     rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
     rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
@@ -217,28 +214,6 @@ def _replay(arguments: argparse.Namespace) -> int:
         with_commits=arguments.with_commits,
         output=arguments.output,
     )
-
-
-def _capture(arguments: argparse.Namespace) -> int:
-    from .capture import capture
-
-    return capture(
-        arguments.config,
-        arguments.bootstrap_servers,
-        arguments.cluster,
-        folder=arguments.out,
-        groups=arguments.group,
-        since=arguments.since,
-        lasts=arguments.lasts,
-        most=arguments.max_bytes,
-        output=arguments.output,
-    )
-
-
-def _bundle(arguments: argparse.Namespace) -> int:
-    from .bundle import bundle
-
-    return bundle(arguments)
 
 
 def _plan(arguments: argparse.Namespace) -> int:
@@ -323,48 +298,6 @@ def _rules(arguments: argparse.Namespace) -> int:
     from .rules import rules
 
     return rules(arguments.name, output=arguments.output)
-
-
-def _status(arguments: argparse.Namespace) -> int:
-    from .status import status
-
-    return status(arguments)
-
-
-def _whatif(arguments: argparse.Namespace) -> int:
-    from .whatif import whatif
-
-    return whatif(arguments)
-
-
-def _explain(arguments: argparse.Namespace) -> int:
-    from .explain import explain
-
-    return explain(arguments)
-
-
-def _why(arguments: argparse.Namespace) -> int:
-    from .why import why
-
-    return why(arguments)
-
-
-def _wait(arguments: argparse.Namespace) -> int:
-    from .wait import wait
-
-    return wait(arguments)
-
-
-def _cost(arguments: argparse.Namespace) -> int:
-    from .cost import cost
-
-    return cost(arguments)
-
-
-def _advise(arguments: argparse.Namespace) -> int:
-    from .advise import advise
-
-    return advise(arguments)
 
 
 def _completion(arguments: argparse.Namespace) -> int:

@@ -4,9 +4,8 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -48,19 +47,15 @@ def answers(settings: Settings) -> Iterator[ConnectionCheck]:
     for cluster in settings.clusters:
         yield from _cluster(settings, cluster)
     if settings.database.dsn is not None:
-        yield _asked("database", partial(database_answers, settings))
+        yield ConnectionCheck("database", database_answers(settings))
     for what, problem in ports(settings):
         yield ConnectionCheck(what, problem)
-    yield _asked("Java", partial(_java, settings))
+    yield ConnectionCheck("Java", _java(settings))
     urls = [*settings.alerting.alertmanagers, *(one.url.get_secret_value() for one in settings.alerting.webhooks)]
     if settings.alerting.heartbeat_url is not None:
         urls.append(settings.alerting.heartbeat_url.get_secret_value())
     for address in dict.fromkeys(map(_address, urls)):
-        yield _asked(f"receiver {address[0]}:{address[1]}", partial(_reached, address))
-
-
-def _asked(what: str, ask: Callable[[], str | None]) -> ConnectionCheck:
-    return ConnectionCheck(what, ask())
+        yield ConnectionCheck(f"receiver {address[0]}:{address[1]}", _reached(address))
 
 
 def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[ConnectionCheck]:
@@ -80,7 +75,7 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
     if settings.polling.topics:
         yield _described(cluster)
     if settings.polling.group_states:
-        yield _asked(f"states of groups in {cluster.name}", partial(_states, cluster))
+        yield ConnectionCheck(f"states of groups in {cluster.name}", _states(cluster))
     polled = cluster.source == POLL
     if polled:
         yield _groups(cluster)
@@ -108,7 +103,7 @@ def _cluster(settings: Settings, cluster: ClusterSection) -> Iterator[Connection
     # Lines of logs bear the times of whoever ships them.
     timed = {name: one for name, one in topics.found.items() if name != cluster.coordinator_log.topic}
     places = tuple((name, number) for name, one in timed.items() for number in one.leaders)
-    yield _asked(f"clocks of {cluster.name}", partial(_clocks, view, places))
+    yield ConnectionCheck(f"clocks of {cluster.name}", _clocks(view, places))
 
 
 def _uncovered(view: "KafkaView", topic: str, leaders: Mapping[int, int | None]) -> str | None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from rich.padding import Padding
 from rich.text import Text
 
 from rebalance_monitor.streaming.core.model.messages import utc
@@ -95,10 +94,7 @@ def _print(rebalance: Rebalance, note: str, now_ms: int, output: str) -> None:
         console.print(Text(f"\n{section.title}", style="cyan"))
         for number, sentence in enumerate(section.sentences, start=1):
             mark = f"{number}. " if section.title == "What the assignor did" else "- "
-            if console.is_terminal:
-                console.print(Padding(Text(mark + sentence), (0, 0, 0, 2)))
-            else:
-                console.print(Text(f"  {mark}{sentence}"), soft_wrap=True)
+            console.print_point(mark, sentence)
     console.print()
 
 

@@ -5,23 +5,21 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from .exit_codes import DONE, InputError
+from .exit_codes import DONE
 from .maintenance import operator, writer
 from .opening import settings_from
 from .output import print_json
 from .terminal import Terminal
 
+LACKS = "gaps to acknowledge"
+
 
 def show(config: str | None, *, everything: bool, output: str) -> int:
     """Prints the gaps that nobody has acknowledged; with `everything` all."""
-    with writer(settings_from(config)) as connection:
+    with writer(settings_from(config), LACKS) as connection:
         from rebalance_monitor.streaming.store import gaps
-        from rebalance_monitor.streaming.store.database import NotSetUp
 
-        try:
-            stored = gaps.listed(connection, everything=everything)
-        except NotSetUp:
-            raise _not_set_up() from None
+        stored = gaps.listed(connection, everything=everything)
     objects = [_object(one) for one in stored]
     if output == "json":
         for gap in objects:
@@ -42,20 +40,12 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
 
 def acknowledge(config: str | None, cluster: str | None, topic: str | None) -> int:
     """Takes note of gaps; the monitor says no more of them within seconds."""
-    with writer(settings_from(config)) as connection:
+    with writer(settings_from(config), LACKS) as connection:
         from rebalance_monitor.streaming.store import gaps
-        from rebalance_monitor.streaming.store.database import NotSetUp
 
-        try:
-            count = gaps.acknowledge(connection, operator(), cluster, topic)
-        except NotSetUp:
-            raise _not_set_up() from None
+        count = gaps.acknowledge(connection, operator(), cluster, topic)
     print(f"{count} {'gap is' if count == 1 else 'gaps are'} acknowledged")
     return DONE
-
-
-def _not_set_up() -> InputError:
-    return InputError("the database has no gaps to acknowledge yet; start `rebalance-monitor run` of this version once")
 
 
 def _object(gap: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from .arguments import output_option, run_by
 from .examples import Examples
 
 SOURCE_HELP = (
@@ -73,39 +74,30 @@ Exit codes: 0 computed; 3 cannot tell, with a sentence that says why.
 """
 
 
-def add_group_commands(
-    commands: Any, status: Any, explain: Any, why: Any, wait: Any, whatif: Any, cost: Any, advise: Any
-) -> None:
-    """The seven commands with what runs each; `commands` is what argparse calls sub-parsers."""
+def add_group_commands(commands: Any) -> None:
+    """`commands` is what argparse calls sub-parsers."""
     command = _command(commands, "status", "how groups stand: harmed ones first, or one in six lines", _STATUS)
-    _source(command)
     _logs(command)
     _which(command, "all groups, in a table (the default)")
     _moments(command, "also what happened in the time before, such as 30m")
     command.add_argument("--watch", action="store_true", help="show it anew whenever something changed, until Ctrl-C")
-    _output(command)
-    command.set_defaults(handle=status)
+    output_option(command, ("table", "json", "yaml"))
 
     command = _command(commands, "explain", "tell a rebalance: what happened, why, what the assignor did", _EXPLAIN)
-    _source(command)
     _logs(command)
     _which(command, "the last one of every group")
     _moments(command, "every rebalance that moved or stopped something in the time before, such as 30m")
     command.add_argument("--generation", type=int, metavar="NUMBER", help="this generation (or assignment epoch)")
-    _output(command)
-    command.set_defaults(handle=explain)
+    output_option(command, ("table", "json", "yaml"))
 
     command = _command(commands, "why", "rank why a group rebalances, or say why many groups did at once", _WHY)
-    _source(command)
     _logs(command)
     _which(command, "every group that rebalanced")
     _moments(command, "the time to look at (default: 7d; with --at-once: 1h)")
     command.add_argument("--at-once", action="store_true", help="rebalances of many groups within seconds as one event")
-    _output(command)
-    command.set_defaults(handle=why)
+    output_option(command, ("table", "json", "yaml"))
 
     command = _command(commands, "cost", "what rebalances cost: moved, unassigned, stopped, held up", _COST)
-    _source(command)
     _logs(command)
     command.add_argument("--group", metavar="ID", help="of this group only")
     command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
@@ -115,11 +107,9 @@ def add_group_commands(
         "--by", default="cause", metavar="WORDS", help="split by cluster, group, team, cause, month, day or rebalance, "
         "or by several, separated by commas (default: cause)",
     )  # fmt: skip
-    _output(command)
-    command.set_defaults(handle=cost)
+    output_option(command, ("table", "json", "yaml"))
 
     command = _command(commands, "wait", "wait, in a pipeline, until a group has come to rest", _WAIT)
-    _source(command)
     _which(command, "until every group has")
     command.add_argument("--at", metavar="TIME", help="of a capture: as it was then, such as 2026-01-10T20:00:00Z")
     command.add_argument("--stable", default="30s", metavar="TIME", help="no new generation for so long (default: 30s)")
@@ -129,22 +119,16 @@ def add_group_commands(
         "--caught-up", nargs="?", type=int, const=0, metavar="RECORDS",
         help="and the members lag so many records at most (default: 0), asked since the last rebalance",
     )  # fmt: skip
-    _output(command)
-    command.set_defaults(handle=wait)
+    output_option(command, ("table", "json", "yaml"))
 
     command = _command(commands, "whatif", "predict the rebalances that a change of a group brings", _WHATIF)
-    _source(command)
-    command.add_argument("--group", required=True, metavar="ID", help="this group")
-    command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
+    _one_group(command)
     command.add_argument("--at", metavar="TIME", help="as it was then, such as 2026-01-10T20:00:00Z (default: now)")
     _changes(command)
-    _output(command)
-    command.set_defaults(handle=whatif)
+    output_option(command, ("table", "json", "yaml"))
 
     command = _command(commands, "advise", "past rebalances under another setting, assignor or release", _ADVISE)
-    _source(command)
-    command.add_argument("--group", required=True, metavar="ID", help="this group")
-    command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
+    _one_group(command)
     command.add_argument("--since", default="7d", metavar="TIME", help="the time to look at (default: 7d)")
     command.add_argument("--at", metavar="TIME", help="until then, such as 2026-01-10T20:00:00Z (default: now)")
     command.add_argument("--assignor", metavar="NAME", help="of consumers, as a record names it, such as sticky")
@@ -155,8 +139,7 @@ def add_group_commands(
     command.add_argument("--workers", type=int, metavar="NUMBER", help="so many workers of Connect most of the time")
     command.add_argument("--steps", action="store_true", help="also the rolling restarts, and what each step moves")
     command.add_argument("--release", metavar="NUMBER", help="of Connect or of the consumers, such as 4.3")
-    _output(command)
-    command.set_defaults(handle=advise)
+    output_option(command, ("table", "json", "yaml"))
 
 
 def _changes(command: argparse.ArgumentParser) -> None:
@@ -184,13 +167,11 @@ def _command(commands: Any, name: str, help_text: str, examples: str) -> argpars
         epilog=examples,
         formatter_class=Examples,
     )
-    return added
-
-
-def _source(command: argparse.ArgumentParser) -> None:
-    where = command.add_mutually_exclusive_group()
+    added.set_defaults(handle=run_by(name))
+    where = added.add_mutually_exclusive_group()
     where.add_argument("--url", help="the address of the monitor's page, such as https://monitor.example.org")
     where.add_argument("--capture", metavar="DIR|FILE|-", help="a capture instead, as `replay` reads it")
+    return added
 
 
 def _logs(command: argparse.ArgumentParser) -> None:
@@ -207,12 +188,11 @@ def _which(command: argparse.ArgumentParser, all_groups: str) -> None:
     command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
 
 
+def _one_group(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--group", required=True, metavar="ID", help="this group")
+    command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
+
+
 def _moments(command: argparse.ArgumentParser, since: str) -> None:
     command.add_argument("--since", metavar="TIME", help=since)
     command.add_argument("--at", metavar="TIME", help="as it was then, such as 2026-01-10T20:00:00Z (default: now)")
-
-
-def _output(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "-o", "--output", choices=("table", "json", "yaml"), default="table", help="for people, or for programs"
-    )

@@ -199,8 +199,7 @@ class MonitorGroups:
         return [one for one in kept if one["source"] != latest["source"]]
 
     def generations(self, key: GroupName, since_ms: int | None = None) -> Iterator[Object]:
-        where: Where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": self._at_ms}
-        return islice(self._api.listed("generations", where, A_PAGE), MOST_GENERATIONS)
+        return islice(self._api.listed("generations", self._where(key, since_ms), A_PAGE), MOST_GENERATIONS)
 
     def incidents(self, key: GroupName | None, since_ms: int | None) -> list[Object]:
         where: Where = {"state": "all", "since_ms": since_ms, "until_ms": self._at_ms}
@@ -212,12 +211,13 @@ class MonitorGroups:
         return list(self._api.listed("connectors_and_tasks", {"cluster": key[0], "group": key[1]}))
 
     def why(self, key: GroupName, since_ms: int) -> Object:
-        where: Where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": self._at_ms}
-        return self._api.get("why", where)
+        return self._api.get("why", self._where(key, since_ms))
 
     def advice(self, key: GroupName, since_ms: int) -> Object:
-        where: Where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": self._at_ms}
-        return self._api.get("advice", where)
+        return self._api.get("advice", self._where(key, since_ms))
+
+    def _where(self, key: GroupName, since_ms: int | None) -> Where:
+        return {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": self._at_ms}
 
     def at_once(self, since_ms: int) -> Object:
         return self._api.get("at_once", {"since_ms": since_ms, "until_ms": self._at_ms})

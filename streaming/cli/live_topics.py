@@ -7,8 +7,9 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
+from rebalance_monitor.streaming.core.replay import RawRecord
 from rebalance_monitor.streaming.polling.admin import REQUEST_TIMEOUT_S
 from rebalance_monitor.streaming.polling.asking import KafkaTopics
 from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
@@ -22,18 +23,6 @@ POLL_S = 0.2
 TELL_EVERY_S = 1.0
 _APPEND_TIME = 2
 """librdkafka's RD_KAFKA_TIMESTAMP_LOG_APPEND_TIME."""
-
-
-class Taken(NamedTuple):
-    """One record, its time in ms."""
-
-    topic: str
-    partition: int
-    offset: int
-    timestamp_ms: int
-    append_time: bool
-    key: bytes | None
-    value: bytes | None
 
 
 class LiveTopics:
@@ -58,7 +47,7 @@ class LiveTopics:
 
     def read(
         self, topic: str, *, committed: bool = False, since_ms: int | None = None, follow_s: float = 0.0
-    ) -> Iterator[Taken]:
+    ) -> Iterator[RawRecord]:
         """To the end that each partition has now; with `follow_s` so many seconds on from here."""
         from rebalance_monitor.streaming.spark.reading import consumer
 
@@ -169,11 +158,11 @@ class LiveTopics:
             print(f"\r\033[K{topic}: {count:,} records read …", end="", file=sys.stderr, flush=True)
 
 
-def _taken(message: Any) -> Taken:
+def _taken(message: Any) -> RawRecord:
     kind, at_ms = message.timestamp()
-    return Taken(
-        message.topic(), message.partition(), message.offset(), max(at_ms, 0), kind == _APPEND_TIME,
-        message.key(), message.value(),
+    return RawRecord(
+        topic=message.topic(), partition=message.partition(), offset=message.offset(), timestamp_ms=max(at_ms, 0),
+        key=message.key(), value=message.value(), append_time=kind == _APPEND_TIME,
     )  # fmt: skip
 
 

@@ -100,8 +100,8 @@ def end(config: str | None, window_id: str) -> int:
 
 
 @contextmanager
-def writer(settings: Settings) -> "Iterator[Connection]":
-    """The database as the role that may write windows."""
+def writer(settings: Settings, lacks: str = "table of windows") -> "Iterator[Connection]":
+    """The database as the role that may write windows. `lacks`: what is not there where no job has made the tables."""
     need("run", "psycopg")
     from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable, NotSetUp
 
@@ -121,7 +121,7 @@ def writer(settings: Settings) -> "Iterator[Connection]":
         raise InputError(str(why)) from why
     except NotSetUp:
         raise InputError(
-            "the database has no table of windows yet; start `rebalance-monitor run` of this version once"
+            f"the database has no {lacks} yet; start `rebalance-monitor run` of this version once"
         ) from None
 
 

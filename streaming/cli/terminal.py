@@ -5,8 +5,10 @@ from collections.abc import Iterable
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.measure import Measurement
+from rich.padding import Padding
 from rich.segment import Segment
 from rich.table import Column, Table
+from rich.text import Text
 
 from .outline import visible_lines
 
@@ -35,6 +37,13 @@ class Terminal(Console):
         self.width = max(width, needed.minimum) if self.is_terminal else needed.maximum
         self.print(table, crop=False)
         self.width = width
+
+    def print_point(self, mark: str, sentence: str) -> None:
+        """Indented, also where it wraps."""
+        if self.is_terminal:
+            self.print(Padding(Text(mark + sentence), (0, 0, 0, 2)))
+        else:
+            self.print(Text(f"  {mark}{sentence}"), soft_wrap=True)
 
 
 def _longest_word(column: Column) -> int:

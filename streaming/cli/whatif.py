@@ -3,7 +3,6 @@
 import argparse
 from typing import Any
 
-from rich.padding import Padding
 from rich.text import Text
 
 from rebalance_monitor.streaming.core.model.messages import utc
@@ -75,10 +74,7 @@ def _print(change: GroupChange, known: GroupFacts, prediction: Prediction, outpu
     for chapter in chapters(prediction):
         console.print(Text(f"\n{chapter.title}", style="cyan"), soft_wrap=True)
         for sentence in chapter.sentences:
-            if console.is_terminal:
-                console.print(Padding(Text(f"- {sentence}"), (0, 0, 0, 2)))
-            else:
-                console.print(Text(f"  - {sentence}"), soft_wrap=True)
+            console.print_point("- ", sentence)
     console.print()
 
 
