@@ -54,12 +54,17 @@ class GroupFacts:
         return next((one for one in self.generations if one["generation"] == number and one["at_ms"] <= at_ms), None)
 
 
+def next_probing_ms(streams: Published) -> int | None:
+    """When the next probing rebalance of a Streams application is due; None where none is, or that is not known."""
+    next_ms: int | None = (streams.get("progress") or {}).get("next_ms") or streams.get("next_rebalance_ms")
+    return next_ms or None
+
+
 def names_of(generation: Published) -> dict[str, str]:
     """How people call each member: its worker or instance, else its client where no other member is called so, else its
     shortened id."""
     called = [
-        (one["member_id"], one["worker"] or one["instance_id"] or f"{one['client_id']}{_at(one)}")
-        for one in generation["members"]
+        (one["member_id"], one["worker"] or one["instance_id"] or client_and_host(one)) for one in generation["members"]
     ]
     often = Counter(name for _, name in called)
     alike = [member_id for member_id, name in called if often[name] > 1]
@@ -69,9 +74,10 @@ def names_of(generation: Published) -> dict[str, str]:
     return {member_id: short.get(member_id, name) for member_id, name in called}
 
 
-def _at(member: Published) -> str:
+def client_and_host(member: Published) -> str:
+    """Its client id, and on which host, where that is known."""
     host = str(member.get("client_host") or "").lstrip("/")
-    return f" on {host}" if host else ""
+    return f"{member['client_id']} on {host}" if host else str(member["client_id"])
 
 
 def transfers(generation: Published) -> list[tuple[str, str, str]]:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from .holdings import CONNECTOR, held
+from .known import client_and_host
 
 Object = dict[str, Any]
 Names = frozenset[str]
@@ -195,8 +196,7 @@ def _called(generation: Object) -> dict[str, str]:
     found = {}
     for name, member in _by_lane(generation).items():
         if not (member["worker"] or member["instance_id"] or name.startswith(member["client_id"])):
-            host = str(member["client_host"] or "").lstrip("/")
-            found[name] = f"{member['client_id']} on {host}" if host else member["client_id"]
+            found[name] = client_and_host(member)
     return found
 
 

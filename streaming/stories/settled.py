@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from .durations import duration
 from .holdings import CONNECTOR, held
-from .known import GroupFacts, Published
+from .known import GroupFacts, Published, next_probing_ms
 
 STABLE = "Stable"
 MOST_NAMES = 5
@@ -143,7 +143,7 @@ def _warm_ups(streams: Published) -> Iterator[StillDue]:
         task for process in streams["processes"] for thread in process["threads"] for task in thread["warm_up"]
     )
     progress = streams["progress"]
-    next_ms = (progress or {}).get("next_ms") or streams["next_rebalance_ms"] or None
+    next_ms = next_probing_ms(streams)
     if tasks:
         yield StillDue(f"copies warm up: {listed(tasks, MOST_NAMES)}", next_ms)
     elif progress is not None and progress["moves_left"]:

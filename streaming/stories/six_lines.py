@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from .cause_words import UNKNOWN, cause_text, kind_text
 from .durations import duration
 from .holdings import held, jobs_text
-from .known import GroupFacts, Published, names_of, transfers
+from .known import GroupFacts, Published, names_of, next_probing_ms, transfers
 from .short_names import short_tail
 
 MOST_NAMES = 6
@@ -107,7 +107,7 @@ def _of_rest(known: GroupFacts) -> SixLines:
     group = known.group
     at = "" if group["generation"] is None else f", generation {group['generation']}"
     status = group["status"] or "its state is not known"
-    next_ms = _next_probing_ms(known.latest)
+    next_ms = next_probing_ms(_streams(known.latest))
     ends = "nothing is to end"
     if next_ms is not None and next_ms > known.now_ms:
         ends = f"the next probing rebalance is due {_until(known, next_ms)}"
@@ -155,7 +155,7 @@ def _everybody(known: GroupFacts) -> str:
     group, latest = known.group, known.latest
     if latest is None or not group["members"]:
         return "the whole group"
-    moves = ((latest.get("streams") or {}).get("progress") or {}).get("moves_left")
+    moves = (_streams(latest).get("progress") or {}).get("moves_left")
     if moves:
         return f"{counted(moves, 'task')} with state that cannot move to where they shall be"
     holding = sum(len(held(dict(member))) for member in latest["members"])
@@ -208,7 +208,7 @@ def _name(subject: Published, generation: Published | None) -> str:
 
 def _behind(generation: Published | None) -> Iterator[str]:
     """Copies that warm up, each with where."""
-    for process in ((generation or {}).get("streams") or {}).get("processes", ()):
+    for process in _streams(generation).get("processes", ()):
         for thread in process["threads"]:
             for task in thread["warm_up"]:
                 yield f"{task} on {process['end_point'] or process['host'].lstrip('/')}"
@@ -261,7 +261,7 @@ def _ends(known: GroupFacts, found: Published) -> tuple[str, int | None]:
     text = rule.resolves if rule is not None and rule.resolves else _NOT_KNOWN
     moments: Sequence[tuple[int | None, str]] = (
         (known.group["delay_until_ms"], "the scheduled delay is over"),
-        (_next_probing_ms(known.latest), "the next probing rebalance is due"),
+        (next_probing_ms(_streams(known.latest)), "the next probing rebalance is due"),
     )
     for at_ms, what in moments:
         if at_ms is not None and at_ms > known.now_ms:
@@ -269,10 +269,8 @@ def _ends(known: GroupFacts, found: Published) -> tuple[str, int | None]:
     return text.rstrip("."), None
 
 
-def _next_probing_ms(generation: Published | None) -> int | None:
-    streams = (generation or {}).get("streams") or {}
-    next_ms: int | None = (streams.get("progress") or {}).get("next_ms") or streams.get("next_rebalance_ms")
-    return next_ms or None
+def _streams(generation: Published | None) -> Published:
+    return (generation or {}).get("streams") or {}
 
 
 def _lag(known: GroupFacts) -> str:

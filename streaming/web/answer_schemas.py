@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.model.lags import TRENDS
 from rebalance_monitor.streaming.core.model.results import Certainty, Grade
 from rebalance_monitor.streaming.stories.score import FATES, Foretold
 from rebalance_monitor.streaming.stories.why import CODES
-from .contract import Schema
+from .contract import SUMMARIES, Schema
 from .expected import WHAT
 from .fleet import STATES
 
@@ -229,7 +229,7 @@ OWN: dict[str, Schema] = {
             "group": TEXT,
             "day": {"type": "string", "format": "date", "description": "In UTC."},
             "kind": {
-                "enum": ["grade", "cause", "moved", "idle_s", "rule"],
+                "enum": [*SUMMARIES],
                 "description": "grade and cause: generations; moved: what workers, instances or members gained; idle_s:"
                 " seconds in which connectors and tasks stood still; rule: incidents.",
             },

@@ -141,23 +141,25 @@ def generations(source: PageSource, scope: Scope, values: Values) -> Object:
 def why(source: PageSource, scope: Scope, values: Values) -> Object:
     key = values["cluster"], values["group"]
     source.group(scope, key)
-    until_ms = values.get("until_ms", source.clock_ms())
-    since_ms = values.get("since_ms", max(until_ms - USUAL_WHY_MS, 0))
+    since_ms, until_ms = _span(source, values, USUAL_WHY_MS)
     return why_object(source.reader, key, since_ms, until_ms)
 
 
 def advice(source: PageSource, scope: Scope, values: Values) -> Object:
     key = values["cluster"], values["group"]
     state = source.group(scope, key)
-    until_ms = values.get("until_ms", source.clock_ms())
-    since_ms = values.get("since_ms", max(until_ms - USUAL_ADVICE_MS, 0))
+    since_ms, until_ms = _span(source, values, USUAL_ADVICE_MS)
     there = "until_ms" in values or state.row.status not in NOBODY
     return usual_advice_object(source.reader, key, since_ms, until_ms, there=there)
 
 
-def at_once(source: PageSource, scope: Scope, values: Values) -> Object:
+def _span(source: PageSource, values: Values, usual_ms: int) -> tuple[int, int]:
     until_ms = values.get("until_ms", source.clock_ms())
-    since_ms = values.get("since_ms", max(until_ms - USUAL_AT_ONCE_MS, 0))
+    return values.get("since_ms", max(until_ms - usual_ms, 0)), until_ms
+
+
+def at_once(source: PageSource, scope: Scope, values: Values) -> Object:
+    since_ms, until_ms = _span(source, values, USUAL_AT_ONCE_MS)
     return at_once_object(source.reader, source.only(scope), since_ms, until_ms, values.get("cluster"))
 
 

@@ -67,6 +67,17 @@ LIMIT = Parameter(
 CURSOR = Parameter(name="cursor", description="`next` of the page before.")
 PAGING = (LIMIT, CURSOR)
 _MOMENT: Schema = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+SUMMARIES = ("grade", "cause", "moved", "idle_s", "rule")
+"""What is counted of days that were cut."""
+
+
+def _between(since: str, until: str, *, required: bool = False) -> tuple[Parameter, Parameter]:
+    """Two moments, with what each means."""
+    return (
+        Parameter(name="since_ms", description=since, required=required, schema=_MOMENT),
+        Parameter(name="until_ms", description=until, required=required, schema=_MOMENT),
+    )
+
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -98,8 +109,7 @@ ROUTES: tuple[Route, ...] = (
                 description="Only verdicts of this grade.",
                 schema={"type": "string", "enum": [grade.value for grade in Grade]},
             ),
-            Parameter(name="since_ms", description="Only those at this moment or later.", schema=_MOMENT),
-            Parameter(name="until_ms", description="Only those at this moment or before.", schema=_MOMENT),
+            *_between("Only those at this moment or later.", "Only those at this moment or before."),
             *PAGING,
         ),
         ends=True,
@@ -133,8 +143,7 @@ ROUTES: tuple[Route, ...] = (
         parameters=(
             THE_CLUSTER,
             THE_GROUP,
-            Parameter(name="since_ms", description="From this moment on.", required=True, schema=_MOMENT),
-            Parameter(name="until_ms", description="Until just before this one.", required=True, schema=_MOMENT),
+            *_between("From this moment on.", "Until just before this one.", required=True),
         ),
         missing="no such group is known",
     ),
@@ -150,9 +159,8 @@ ROUTES: tuple[Route, ...] = (
                 description="Open ones (not over, or people are still notified), resolved ones, or all.",
                 schema={"type": "string", "enum": ["open", "resolved", "all"], "default": "open"},
             ),
-            Parameter(name="since_ms", description="Only those that were not over before this moment.", schema=_MOMENT),
-            Parameter(
-                name="until_ms", description="Only those that opened at this moment or before.", schema=_MOMENT
+            *_between(
+                "Only those that were not over before this moment.", "Only those that opened at this moment or before."
             ),
             *PAGING,
         ),
@@ -214,7 +222,7 @@ ROUTES: tuple[Route, ...] = (
             Parameter(
                 name="kind",
                 description="Only counts of this kind.",
-                schema={"type": "string", "enum": ["grade", "cause", "moved", "idle_s", "rule"]},
+                schema={"type": "string", "enum": [*SUMMARIES]},
             ),
             *PAGING,
         ),
@@ -226,8 +234,7 @@ ROUTES: tuple[Route, ...] = (
         parameters=(
             THE_CLUSTER,
             THE_GROUP,
-            Parameter(name="since_ms", description="From this moment on; else seven days before.", schema=_MOMENT),
-            Parameter(name="until_ms", description="Until this moment; else now.", schema=_MOMENT),
+            *_between("From this moment on; else seven days before.", "Until this moment; else now."),
         ),
         missing="no such group is known",
     ),
@@ -239,8 +246,7 @@ ROUTES: tuple[Route, ...] = (
         parameters=(
             THE_CLUSTER,
             THE_GROUP,
-            Parameter(name="since_ms", description="From this moment on; else seven days before.", schema=_MOMENT),
-            Parameter(name="until_ms", description="Until this moment; else now.", schema=_MOMENT),
+            *_between("From this moment on; else seven days before.", "Until this moment; else now."),
         ),
         missing="no such group is known",
     ),
@@ -250,8 +256,7 @@ ROUTES: tuple[Route, ...] = (
         answer="at_once",
         parameters=(
             CLUSTER,
-            Parameter(name="since_ms", description="From this moment on; else one hour before.", schema=_MOMENT),
-            Parameter(name="until_ms", description="Until this moment; else now.", schema=_MOMENT),
+            *_between("From this moment on; else one hour before.", "Until this moment; else now."),
         ),
     ),
     Route(
@@ -266,8 +271,7 @@ ROUTES: tuple[Route, ...] = (
                 description=f"What the sums are split by, separated by commas: {', '.join(BY)}.",
                 schema={"type": "string", "default": "cause"},
             ),
-            Parameter(name="since_ms", description="Only of the day of this moment and later.", schema=_MOMENT),
-            Parameter(name="until_ms", description="Only of the day of this moment and before.", schema=_MOMENT),
+            *_between("Only of the day of this moment and later.", "Only of the day of this moment and before."),
         ),
     ),
     Route(

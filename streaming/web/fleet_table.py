@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
 
 from rebalance_monitor.streaming.core.model.lags import TRENDS
 from .fleet import STATES, GroupState
-from .parameters import BadRequest
+from .parameters import BadRequest, address
 from .rows import GroupName, GroupRow
 
 GROUPS_ON_A_PAGE = 100
@@ -105,7 +104,7 @@ class FleetQuery:
         named = {name: value for name, value in given.items() if value}
         if asked.page > 1:
             named["page"] = f"{asked.page}"
-        return "./?" + urlencode(named, quote_via=quote) if named else "./"
+        return address("./", named) if named else "./"
 
     @property
     def filtered(self) -> bool:

@@ -6,7 +6,6 @@ page's. Down, they are pixels.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -19,7 +18,7 @@ from rebalance_monitor.streaming.stories.lanes import LaneBar, LaneMark, MemberL
 from rebalance_monitor.streaming.stories.short_names import short_names
 from rebalance_monitor.streaming.stories.story import words
 from .lanes_read import GroupHistory
-from .window import window_address
+from .window import moment, window_address
 
 Object = dict[str, Any]
 LANE_HEIGHT = 34
@@ -142,8 +141,8 @@ class _Scale(NamedTuple):
 
     def time(self, ms: int) -> str:
         """With its date, unless that is the one on which the drawing ends."""
-        moment = _moment(ms)
-        return moment.strftime("%H:%M:%S" if moment.date() == _moment(self.until_ms).date() else "%Y-%m-%d %H:%M:%S")
+        at = moment(ms)
+        return at.strftime("%H:%M:%S" if at.date() == moment(self.until_ms).date() else "%Y-%m-%d %H:%M:%S")
 
 
 def lanes_drawing(cluster: str, group: str, history: GroupHistory) -> LanesDrawing:
@@ -259,12 +258,8 @@ def _ticks(scale: _Scale) -> Iterator[AxisTick]:
     width_ms = scale.until_ms - scale.from_ms
     shape = "%H:%M:%S" if width_ms < 600_000 else "%H:%M" if width_ms <= 172_800_000 else "%m-%d %H:%M"
     for part, anchor in ((0, "start"), (1, "middle"), (2, "middle"), (3, "middle"), (4, "end")):
-        moment = _moment(scale.from_ms + width_ms * part // 4)
-        yield AxisTick(f"{25 * part}%", anchor, moment.strftime(shape), part in (1, 3))
-
-
-def _moment(ms: int) -> datetime:
-    return datetime.fromtimestamp(min(max(ms, 0), 253_402_300_799_000) / 1000, UTC)
+        text = moment(scale.from_ms + width_ms * part // 4).strftime(shape)
+        yield AxisTick(f"{25 * part}%", anchor, text, part in (1, 3))
 
 
 def _percent(value: float) -> str:

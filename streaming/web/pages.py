@@ -2,11 +2,9 @@
 
 import hashlib
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -44,11 +42,11 @@ from .fleet_table import KINDS, FleetQuery, fleet_table
 from .lanes_drawn import AROUND_MS, lanes_drawing
 from .lanes_read import GroupHistory, read_history
 from .matrix import MARKS, NOTHING, matrix
-from .parameters import cursor, place
+from .parameters import address, cursor, place
 from .rows import NOBODY
 from .scope import Scope
 from .tasks import task_view
-from .window import history_window, window_address, zooms
+from .window import history_window, moment, window_address, zooms
 
 INCIDENTS_SHOWN = 50
 REBALANCES_SHOWN = 12
@@ -58,7 +56,6 @@ STRIP_HEIGHT = 44
 ALL_GROUPS = FleetQuery()
 NOTHING_GIVEN: Mapping[str, str] = {}
 _API = PREFIX.removeprefix("/")
-"""Links are relative, so that they lead on wherever a proxy has the page: all pages are at its root."""
 
 
 class Bar(NamedTuple):
@@ -71,53 +68,22 @@ class Bar(NamedTuple):
     anchor: str
 
 
-def _moment(ms: int) -> datetime:
-    """The moment, or the nearest that a calendar knows: a record may claim any time."""
-    return datetime.fromtimestamp(min(max(ms, 0), 253_402_300_799_000) / 1000, UTC)
-
-
 def _clock(ms: int) -> str:
-    return _moment(ms).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return moment(ms).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _iso(ms: int) -> str:
-    return _moment(ms).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return moment(ms).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def group_address(cluster: str, group: str) -> str:
-    return "group?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
+def _address_of_group(path: str, cluster: str, group: str, **more: object) -> str:
+    return address(path, {"cluster": cluster, "group": group, **more})
 
 
 def _marked(text: str) -> Markup:
     """The catalogue's text, in which what stands between backquotes is code."""
     parts = escape(text).split("`")
     return Markup("").join(Markup("<code>{}</code>").format(one) if at % 2 else one for at, one in enumerate(parts))
-
-
-def _runbook_address(title: str) -> str:
-    return "runbook?" + urlencode({"rule": title}, quote_via=quote)
-
-
-def _jobs_address(cluster: str, group: str) -> str:
-    return f"{_API}/connectors_and_tasks?" + urlencode(
-        {"cluster": cluster, "group": group, "limit": MOST}, quote_via=quote
-    )
-
-
-def _summaries_address(cluster: str, group: str) -> str:
-    return f"{_API}/summaries?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
-
-
-def _generation_address(cluster: str, source: dict[str, Any]) -> str:
-    return f"{_API}/generation?" + urlencode({"cluster": cluster, **source}, quote_via=quote)
-
-
-def _why_address(cluster: str, group: str) -> str:
-    return f"{_API}/why?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
-
-
-def _advice_address(cluster: str, group: str) -> str:
-    return f"{_API}/advice?" + urlencode({"cluster": cluster, "group": group}, quote_via=quote)
 
 
 @cache
@@ -154,13 +120,13 @@ def environment() -> Environment:
         "marked": _marked,
     }
     made.globals |= {
-        "link": group_address,
-        "link_generation": _generation_address,
-        "link_jobs": _jobs_address,
-        "link_summaries": _summaries_address,
-        "link_runbook": _runbook_address,
-        "link_why": _why_address,
-        "link_advice": _advice_address,
+        "link": partial(_address_of_group, "group"),
+        "link_generation": lambda cluster, source: address(f"{_API}/generation", {"cluster": cluster, **source}),
+        "link_jobs": partial(_address_of_group, f"{_API}/connectors_and_tasks", limit=MOST),
+        "link_summaries": partial(_address_of_group, f"{_API}/summaries"),
+        "link_runbook": lambda title: address("runbook", {"rule": title}),
+        "link_why": partial(_address_of_group, f"{_API}/why"),
+        "link_advice": partial(_address_of_group, f"{_API}/advice"),
         "static": _static,
         "count": counted,
         "lag_text": lag_text,

@@ -1,15 +1,22 @@
-"""Query parameters checked against their declaration, and cursors. Pure."""
+"""Query parameters: addresses with them, checked against their declaration, and cursors. Pure."""
 
 import base64
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from .contract import Parameter, Route
 
 
 class BadRequest(Exception):
     """A parameter can't be used; one sentence with what to do."""
+
+
+def address(path: str, given: Mapping[str, object]) -> str:
+    """With these parameters. It is relative, so that it leads on wherever a proxy has the page: all pages are at its
+    root."""
+    return f"{path}?{urlencode(given, quote_via=quote)}"
 
 
 def parsed(route: Route, given: Iterable[tuple[str, str]]) -> dict[str, Any]:

@@ -53,9 +53,10 @@ order by at_ms + 0 desc, topic_id limit 1
 ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 INCIDENT: LiteralString = (
     'select document, cluster, "group", historic, judged_by, xmin::text,'
-    " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by)"
-    " from rebalance_monitor.incidents"
+    " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by),"
+    " opened_at_ms, incident_id from rebalance_monitor.incidents"
 )
+"""An incident's row, and its place in a list."""
 WINDOW: LiteralString = """
 select cluster, "groups", owner, reason, from_ms,
     least(until_ms, (extract(epoch from ended_at) * 1000)::int8) as until_ms, window_id::text

@@ -118,7 +118,8 @@ class Reader(Statements):
     def open_incidents(self, only: Collection[GroupName] | None = None) -> list[IncidentRow]:
         """Not resolved, or people are still told."""
         where, values = ("", []) if only is None else (f" and {queries.ONLY}", _columns(only))
-        return [IncidentRow(*row) for row in self._rows(f"{queries.INCIDENT} where {queries.OPEN}{where}", values)]
+        rows = self._rows(f"{queries.INCIDENT} where {queries.OPEN}{where}", values)
+        return [IncidentRow(*row[: len(IncidentRow._fields)]) for row in rows]
 
     def incidents(
         self, where: dict[str, Any], state: str, only: Collection[GroupName] | None, limit: int, after: Any = None
@@ -128,9 +129,7 @@ class Reader(Statements):
         if state != "all":
             conditions.append(queries.OPEN if state == "open" else f"not {queries.OPEN}")
         return self._page(
-            'select document, cluster, "group", historic, judged_by, xmin::text,'
-            " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by),"
-            " opened_at_ms, incident_id from rebalance_monitor.incidents",
+            queries.INCIDENT,
             {"opened_at_ms": "int8", "incident_id": "text"},
             IncidentRow,
             conditions,

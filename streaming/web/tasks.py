@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.streaming.core.model.messages import counted, listed
+from rebalance_monitor.streaming.stories.known import next_probing_ms
 from rebalance_monitor.streaming.stories.story import MOST_NAMES
 
 Object = dict[str, Any]
@@ -74,15 +75,11 @@ def task_view(document: Object) -> TaskView | None:
     return TaskView(
         moves=_moves(streams["progress"], by_target=streams["version"] is None),
         not_before_ms=progress.get("not_before_ms"),
-        next_ms=progress.get("next_ms") or _later(streams["next_rebalance_ms"]),
+        next_ms=next_probing_ms(streams),
         facts=tuple(_facts(streams)),
         processes=tuple(_process(process, stateful) for process in streams["processes"]),
         parts=tuple(_part(part) for part in streams["subtopologies"]),
     )
-
-
-def _later(next_ms: int | None) -> int | None:
-    return next_ms or None
 
 
 def _moves(progress: Object | None, *, by_target: bool) -> str:

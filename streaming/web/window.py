@@ -2,14 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from datetime import UTC, datetime
 
-from .parameters import BadRequest
+from .parameters import BadRequest, address
 
 SPANS = {"15m": ("15 min", 900_000), "1h": ("1 h", 3_600_000), "6h": ("6 h", 21_600_000), "24h": ("24 h", 86_400_000)}
 USUAL_SPAN = "1h"
 LONGEST_MS = 31 * 86_400_000
 _LATEST_MS = 253_402_300_799_000
+
+
+def moment(ms: int) -> datetime:
+    """The moment, or the nearest that a calendar knows: a record may claim any time."""
+    return datetime.fromtimestamp(min(max(ms, 0), _LATEST_MS) / 1000, UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +38,7 @@ def history_window(given: Mapping[str, str], now_ms: int) -> HistoryWindow:
         if span not in SPANS:
             raise BadRequest(f"the address has a span that is none of {', '.join(SPANS)}; choose one on the page")
         return HistoryWindow(now_ms - SPANS[span][1], now_ms, span)
-    return bounded("from", _moment(given, "from"), "to", _moment(given, "to"))
+    return bounded("from", _given_ms(given, "from"), "to", _given_ms(given, "to"))
 
 
 def bounded(first: str, from_ms: int, last: str, until_ms: int) -> HistoryWindow:
@@ -43,7 +48,7 @@ def bounded(first: str, from_ms: int, last: str, until_ms: int) -> HistoryWindow
     return HistoryWindow(from_ms, until_ms)
 
 
-def _moment(given: Mapping[str, str], name: str) -> int:
+def _given_ms(given: Mapping[str, str], name: str) -> int:
     text = given.get(name, "")
     if not (text.isascii() and text.isdecimal() and len(text) < 16):
         raise BadRequest(f"the address must have {name} as milliseconds since 1970; correct it, or remove from and to")
@@ -79,4 +84,4 @@ def zooms(cluster: str, group: str, window: HistoryWindow) -> list[tuple[str, st
 
 
 def _address(cluster: str, group: str, more: Mapping[str, str]) -> str:
-    return "group?" + urlencode({"cluster": cluster, "group": group, **more}, quote_via=quote) + "#lanes"
+    return address("group", {"cluster": cluster, "group": group, **more}) + "#lanes"

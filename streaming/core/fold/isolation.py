@@ -26,7 +26,6 @@ from rebalance_monitor.streaming.core.model.records import (
     Gap,
     GroupDeleted,
     GroupGeneration,
-    MemberRow,
     OtherGroup,
     Row,
     Tick,
@@ -41,7 +40,6 @@ from rebalance_monitor.streaming.core.model.results import (
     Generation,
     Grade,
     Incident,
-    MemberResult,
     Result,
     Source,
     Standing,
@@ -54,7 +52,7 @@ from rebalance_monitor.streaming.core.ports import FoldError, KeptState
 from . import conversion, recovery
 from .fold import FoldOutcome
 from .parts import bodies_of, left_open, part_of
-from .published import blobs_of, content_hash, known_ms, source_of
+from .published import MemberShares, blobs_of, member_result, source_of
 from .registry import Registry
 from .state import NOTHING, STATE_VERSION, Envelope, Failing, Queue, Saved, stored
 
@@ -290,28 +288,11 @@ def _generation(
         at_ms=row.timestamp_ms,
         state_ms=body.state_ms if body.state_ms >= 0 else None,
         source=source_of(row),
-        members=tuple(map(_member, body.members)),
+        # Nothing that would have to be read out of their bytes.
+        members=tuple(member_result(member, MemberShares()) for member in body.members),
         verdict=Verdict(grade=Grade.NOT_JUDGED, reason=Reason(ReasonKind.INTERNAL_ERROR, text)),
         settled=True,
         historic=historic,
-    )
-
-
-def _member(member: MemberRow) -> MemberResult:
-    """Who it is, and nothing that would have to be read out of its bytes."""
-    return MemberResult(
-        member_id=member.member_id,
-        client_id=member.client_id,
-        client_host=member.client_host,
-        instance_id=member.instance_id,
-        worker=None,
-        assigned=None,
-        revoked=None,
-        owned=None,
-        session_timeout_ms=known_ms(member.session_timeout_ms),
-        rebalance_timeout_ms=known_ms(member.rebalance_timeout_ms),
-        subscription_hash=content_hash(member.subscription_bytes),
-        assignment_hash=content_hash(member.assignment_bytes),
     )
 
 

@@ -79,7 +79,7 @@ def published_as(
         at_ms=row.timestamp_ms,
         state_ms=body.state_ms if body.state_ms >= 0 else None,
         source=source_of(row),
-        members=tuple(_member(member, shares(member)) for member in body.members),
+        members=tuple(member_result(member, shares(member)) for member in body.members),
         diff=diff or {},
         cause=cause,
         verdict=verdict if body.sampled is None else sampling.capped(verdict),
@@ -89,7 +89,7 @@ def published_as(
     )
 
 
-def _member(member: MemberRow, shares: MemberShares) -> MemberResult:
+def member_result(member: MemberRow, shares: MemberShares) -> MemberResult:
     return MemberResult(
         member_id=member.member_id,
         client_id=member.client_id,
