@@ -1,6 +1,5 @@
 """Every round of every golden case, byte for byte, and what Kafka's leader remembered before it."""
 
-import gzip
 import json
 from base64 import b64decode
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from rebalance_monitor.assignors.connect.model import LeaderMemory
 from rebalance_monitor.schemas.connect_protocol import decode_worker_state
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.calculator import connect
+from tests.vector_files import json_lines
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "connect"
 Case = dict[str, Any]
@@ -22,8 +22,7 @@ Case = dict[str, Any]
 
 @cache
 def cases(family: str) -> list[Case]:
-    with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(json_lines(VECTORS / f"{family}.jsonl.gz"))
 
 
 def visible(expected: Case) -> list[Case]:

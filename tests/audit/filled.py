@@ -2,7 +2,6 @@
 
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.fold.fold import STATE_VERSION
@@ -24,8 +23,8 @@ from rebalance_monitor.streaming.core.ports import Commit, GroupKey, PartitionKe
 from rebalance_monitor.streaming.core.replay import RawRecord, decode
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming import builders
+from tests.vector_files import VECTORS
 
-VECTORS = Path(__file__).parents[1] / "vectors"
 CAPTURES = (
     "captures/compatible-2.8.2",
     "captures/eager-2.8.2",

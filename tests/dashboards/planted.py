@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.streaming.cli.captures import records_of
@@ -35,8 +34,9 @@ from rebalance_monitor.streaming.core.model.results import (
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.builders import TOPIC, apart, cost, generation, incident, lag, undecodable
+from tests.vector_files import CAPTURES
 
-CAPTURE = Path(__file__).parents[1] / "vectors" / "captures" / "zombie"
+CAPTURE = CAPTURES / "zombie"
 CLUSTER, GROUP = "c", "zombies"
 MUTED_GROUP = "muted"
 STREAMS_GROUP = "totals"

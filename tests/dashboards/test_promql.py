@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,6 +12,8 @@ from typing import Any
 
 import httpx
 import pytest
+
+from lab.ports import free_ports
 
 pytest.importorskip("grafana_foundation_sdk")
 
@@ -35,12 +36,6 @@ pytestmark = [
 ]
 EMPTY: dict[str, str] = {}
 """Queries that find nothing in this run, each with the event that would fill it; at most one in twenty."""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def report(results: list[Result], **more: Any) -> SimpleNamespace:
@@ -124,7 +119,7 @@ def prometheus(exporter: Exporter, tmp_path_factory: pytest.TempPathFactory) -> 
     scrape = {"job_name": "m", "static_configs": [{"targets": [exporter.url.removeprefix("http://")]}]}
     config = {"global": {"scrape_interval": "1s"}, "scrape_configs": [scrape]}
     (folder / "prometheus.yml").write_text(json.dumps(config))
-    port = free_port()
+    port = free_ports(1)[0]
     process = subprocess.Popen(
         [
             PROMETHEUS, f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}",

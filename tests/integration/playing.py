@@ -15,9 +15,8 @@ from lab.bench.topic import TOPIC
 from lab.cluster import config_topic
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.replay import RawRecord
+from tests.vector_files import CAPTURES
 from tests.waiting import PATIENCE_S
-
-CAPTURES = Path(__file__).parents[1] / "vectors" / "captures"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,13 @@
 generation of one group."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 from rebalance_monitor.streaming.cli.run import run
-from rebalance_monitor.streaming.core.clocks.others import OtherClocks
-from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 
@@ -24,31 +22,16 @@ class FailsAt:
         self,
         settings: ClusterSettings,
         group: str,
-        state: Saved | None,
-        rows: Sequence[Row],
-        tick: Tick | None,
-        *,
-        knowledge: Knowledge = NOTHING_KNOWN,
-        end_of_input: bool = False,
-        witnesses: OtherClocks | None = None,
+        *given: Any,
         before_record: Callable[[Row], None] = lambda _row: None,
+        **more: Any,
     ) -> FoldOutcome:
         def look(row: Row) -> None:
             before_record(row)
             if group == self._poisoned and isinstance(row.body, GroupGeneration) and row.body.members:
                 raise KeyError(row.body.leader)
 
-        return fold_group(
-            settings,
-            group,
-            state,
-            rows,
-            tick,
-            knowledge=knowledge,
-            end_of_input=end_of_input,
-            witnesses=witnesses,
-            before_record=look,
-        )
+        return fold_group(settings, group, *given, before_record=look, **more)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.coordinators import home_partition
 from rebalance_monitor.streaming.core.replay import replay
 from tests.integration.watched import Watched
-from tests.streaming.core.test_consumer_captures import CAPTURES
+from tests.vector_files import GROUP_CAPTURES
 from tests.waiting import PATIENCE_S
 
 TOPIC, PARTITIONS = "offsets", 8
@@ -53,7 +53,7 @@ def write(watched: Watched, newest_ms: int | None = None) -> int:
     admin = AdminClient(client)  # it must live until the answer comes
     admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
     producer = Producer({**client, "enable.idempotence": True})
-    captured = [one for one in records_of(CAPTURES / "java-classic") if one.key == key_of(CAPTURED)]
+    captured = [one for one in records_of(GROUP_CAPTURES / "java-classic") if one.key == key_of(CAPTURED)]
     later_ms = 0 if newest_ms is None else newest_ms - captured[-1].timestamp_ms
     for record in captured:
         for group in GROUPS:
@@ -101,7 +101,7 @@ def sections(watched: Watched, master: str) -> dict[str, Any]:
 
 def expected() -> Counter[tuple[int, str]]:
     """Generations with their grades, as `replay` gives them."""
-    own = [one for one in records_of(CAPTURES / "java-classic") if one.key == key_of(CAPTURED)]
+    own = [one for one in records_of(GROUP_CAPTURES / "java-classic") if one.key == key_of(CAPTURED)]
     renamed = [replace(one, topic="__consumer_offsets", key=key_of(GROUPS[0]), offset=at) for at, one in enumerate(own)]
     found = replay(renamed, ClusterSettings(name="own")).objects
     return Counter(

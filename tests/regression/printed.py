@@ -44,8 +44,8 @@ from rebalance_monitor.streaming.core.replay import decode, replay
 from tests.streaming.core.rules.cases import Case
 from tests.streaming.core.rules.test_table import CASES
 from tests.streaming.core.test_mutants import mutants
+from tests.vector_files import VECTORS
 
-VECTORS = Path(__file__).parents[1] / "vectors"
 BASELINE = VECTORS / "printed"
 SOLVERS = {**FAMILIES, **OF_BYTES}
 ALLOWED = Path(__file__).with_name("allowed.json")

@@ -1,11 +1,8 @@
 """Inputs that mean harm, and every decoder they are thrown at: used by the fuzzing and the memory tests."""
 
-import gzip
-import json
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -20,8 +17,8 @@ from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
 from rebalance_monitor.streaming.core.lifecycles import FORMATS, decode_offsets_record
 from rebalance_monitor.streaming.core.reading.blobs import MemberBlobs
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[1] / "vectors"
 GROUP_KEY = b"\x00\x02\x00\x01g"
 UNREMEMBERED = MemberBlobs(FORMATS, 0)
 
@@ -74,27 +71,25 @@ DECODERS: dict[str, Decode] = {
 def real() -> dict[str, list[bytes]]:
     """Sound bytes for each decoder: what Kafka's classes and real clusters wrote."""
     found: dict[str, list[bytes]] = {name: [] for name in DECODERS}
-    with gzip.open(VECTORS / "consumer" / "coordinator-wire.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for case in map(json.loads, lines):
-            given = case["input"]
-            if "blob" in given:
-                found[f"consumer-{given['what']}"].append(b64decode(given["blob"]))
-            elif given.get("key") and given.get("value"):
-                _sort_in(found, b64decode(given["key"]), b64decode(given["value"]))
+    for case in json_lines(VECTORS / "consumer" / "coordinator-wire.jsonl.gz"):
+        given = case["input"]
+        if "blob" in given:
+            found[f"consumer-{given['what']}"].append(b64decode(given["blob"]))
+        elif given.get("key") and given.get("value"):
+            _sort_in(found, b64decode(given["key"]), b64decode(given["value"]))
     for capture in (VECTORS / "captures").iterdir():
-        with gzip.open(capture / "records.jsonl.gz", "rt", encoding="utf-8") as lines:
-            for line in map(json.loads, lines):
-                if line["key"] is None or line["value"] is None:
-                    continue
-                key, value = b64decode(line["key"]), b64decode(line["value"])
-                if line["topic"] == "__consumer_offsets":
-                    _sort_in(found, key, value)
-                    _blobs(found, value)
-                else:
-                    status = key.startswith(b"status-")
-                    found["status-key" if status else "config-key"].append(key)
-                    name = "status-value" if status else f"config-{key.split(b'-')[0].decode(errors='replace')}"
-                    found.get(name, []).append(value)
+        for line in json_lines(capture / "records.jsonl.gz"):
+            if line["key"] is None or line["value"] is None:
+                continue
+            key, value = b64decode(line["key"]), b64decode(line["value"])
+            if line["topic"] == "__consumer_offsets":
+                _sort_in(found, key, value)
+                _blobs(found, value)
+            else:
+                status = key.startswith(b"status-")
+                found["status-key" if status else "config-key"].append(key)
+                name = "status-value" if status else f"config-{key.split(b'-')[0].decode(errors='replace')}"
+                found.get(name, []).append(value)
     return found
 
 

@@ -1,9 +1,6 @@
 """Connect's topics: what is kept, and that nothing secret is."""
 
-import gzip
-import json
 from base64 import b64decode
-from pathlib import Path
 
 import pytest
 
@@ -20,9 +17,10 @@ from rebalance_monitor.schemas.connect_topics import (
     decode_status_record,
 )
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Unreadable
+from tests.vector_files import VECTORS, json_lines
 
 SECRET = "hunter2-Zq9"
-VECTORS = Path(__file__).parents[1] / "vectors" / "consumer" / "connect-topics-wire.jsonl.gz"
+VECTORS = VECTORS / "consumer" / "connect-topics-wire.jsonl.gz"
 
 
 @pytest.mark.parametrize(
@@ -111,8 +109,7 @@ def test_a_planted_secret_is_nowhere(key: str, shape: str) -> None:
 
 
 def test_no_session_key_of_real_stores_survives() -> None:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        cases = [case for case in map(json.loads, lines) if "secret" in case["tags"]]
+    cases = [case for case in json_lines(VECTORS) if "secret" in case["tags"]]
     planted = 0
     for case in cases:
         records = case["input"].get("records") or [

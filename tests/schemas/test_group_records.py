@@ -1,12 +1,9 @@
 """Typed records of KIP-848, share and Streams groups, against records of Kafka's classes and of real brokers."""
 
-import gzip
-import json
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,8 +25,8 @@ from rebalance_monitor.schemas.layouts import UNKNOWN_TAGS, Release, as_of
 from rebalance_monitor.schemas.outcomes import Decoded, Ignored, Unreadable
 from rebalance_monitor.schemas.record_layouts import VALUES
 from rebalance_monitor.schemas.struct_writers import writer
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[1] / "vectors"
 # Only the early-access records have them, and nobody needs them.
 LEFT_OUT = {"error", "metadataVersion", "metadataBytes", "assignors", UNKNOWN_TAGS}
 EARLY_EPOCH = (4, "epoch")
@@ -56,16 +53,14 @@ def typed(type_: int, raw: bytes | None, *, member: str | None = None, release: 
 
 
 def vector_records() -> Iterator[tuple[bytes, bytes]]:
-    with gzip.open(VECTORS / "consumer" / "coordinator-wire.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for case in map(json.loads, lines):
-            if case["kind"] == "record" and case["input"].get("value") and case["input"].get("key"):
-                yield b64decode(case["input"]["key"]), b64decode(case["input"]["value"])
+    for case in json_lines(VECTORS / "consumer" / "coordinator-wire.jsonl.gz"):
+        if case["kind"] == "record" and case["input"].get("value") and case["input"].get("key"):
+            yield b64decode(case["input"]["key"]), b64decode(case["input"]["value"])
 
 
 def captured() -> Iterator[tuple[bytes, bytes | None]]:
-    with gzip.open(VECTORS / "captures-groups" / "kip848-a" / "records.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
-            yield b64decode(line["key"]), None if line["value"] is None else b64decode(line["value"])
+    for line in json_lines(VECTORS / "captures-groups" / "kip848-a" / "records.jsonl.gz"):
+        yield b64decode(line["key"]), None if line["value"] is None else b64decode(line["value"])
 
 
 def leaves(value: Any, first_state: int = 0) -> Iterator[Any]:

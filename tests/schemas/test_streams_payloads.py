@@ -1,14 +1,11 @@
 """Kafka Streams' payloads: real bytes, laws of every version, damage of every kind, and what damage may cost."""
 
-import gzip
-import json
 import random
 import tracemalloc
 from base64 import b64decode
 from collections.abc import Callable
 from dataclasses import fields
 from functools import cache, partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,8 +33,9 @@ from rebalance_monitor.schemas.streams_subscription import (
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
 from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
 from tests.profile import size
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "streams"
+VECTORS = VECTORS / "streams"
 # How many damaged payloads the fuzzing tries; the long profile sets it to 200,000 and more.
 FUZZ_INPUTS = size(1_000, 200_000)
 TIMES_ITS_SIZE, AND_BYTES = 64, 64 * 1024
@@ -55,8 +53,7 @@ def cases() -> list[dict[str, Any]]:
 
 
 def lines_of(name: str) -> list[dict[str, Any]]:
-    with gzip.open(VECTORS / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(json_lines(VECTORS / f"{name}.jsonl.gz"))
 
 
 def without_error_texts(answer: Any) -> Any:

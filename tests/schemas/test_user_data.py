@@ -1,9 +1,6 @@
 """User data of plain consumers: what sticky leaders read and what they forgive."""
 
-import gzip
-import json
 from base64 import b64decode
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -19,8 +16,9 @@ from rebalance_monitor.schemas.sticky_user_data import (
 )
 from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
 from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "consumer" / "sticky-rounds.jsonl.gz"
+VECTORS = VECTORS / "consumer" / "sticky-rounds.jsonl.gz"
 INT32 = st.integers(-(2**31), 2**31 - 1)
 TOPICS = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 # Members m1 and m2 of the worked example of the sticky assignor, and the first cut to what releases up to 2.2 wrote.
@@ -115,8 +113,7 @@ def test_no_bytes_raise(raw: bytes, cooperative: bool) -> None:
 
 
 def test_members_send_what_the_round_before_gave_them() -> None:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        rounds = {case["id"].partition("/")[0]: case for case in map(json.loads, lines)}
+    rounds = {case["id"].partition("/")[0]: case for case in json_lines(VECTORS)}
     compared = 0
     for name, case in rounds.items():
         group, _, number = name.rpartition("-")

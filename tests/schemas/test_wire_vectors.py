@@ -1,15 +1,12 @@
 """The families of bytes against what Kafka's own classes answered, truncations and damage included."""
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lab.wire import FAMILIES
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[1] / "vectors"
 FILES = {
     "connect-wire": VECTORS / "connect" / "connect-wire.jsonl.gz",
     "coordinator-wire": VECTORS / "consumer" / "coordinator-wire.jsonl.gz",
@@ -18,8 +15,7 @@ FILES = {
 
 
 def cases(family: str) -> list[dict[str, Any]]:
-    with gzip.open(FILES[family], "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(json_lines(FILES[family]))
 
 
 def without_error_texts(answer: Any) -> Any:

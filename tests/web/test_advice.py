@@ -23,11 +23,12 @@ from rebalance_monitor.streaming.web.api import PageSource
 from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.scope import EVERYTHING
 from rebalance_monitor.streaming.web.upstream import StreamingJob
+from tests.vector_files import GROUP_CAPTURES
 from tests.web.conftest import database
 from tests.web.filled import put
 
 pytestmark = pytest.mark.postgres
-CAPTURE = str(Path(__file__).parents[1] / "vectors" / "captures-groups" / "java-classic")
+CAPTURE = str(GROUP_CAPTURES / "java-classic")
 
 
 def answered(page: httpx.Client, cluster: str, group: str) -> Any:

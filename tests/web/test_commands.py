@@ -11,6 +11,7 @@ import pytest
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE, FOUND, NOT_YET
 from rebalance_monitor.streaming.cli.monitor_api import TOKEN, URL
+from tests.vector_files import CAPTURES
 from tests.web import filled
 from tests.web.conftest import Filled, served
 
@@ -89,7 +90,7 @@ def test_a_rebalance_of_the_page_is_explained(url: str, capsys: pytest.CaptureFi
 def test_the_rebalances_of_the_page_are_ranked(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ("why", "--group", "zombies", "--at", "2026-11-20T12:29:20Z", "--since", "30s")
     (stored,) = told(capsys, *asked)
-    (captured,) = told(capsys, *asked, "--capture", str(filled.VECTORS / "captures" / "zombie"))
+    (captured,) = told(capsys, *asked, "--capture", str(CAPTURES / "zombie"))
     assert stored == captured | {"cluster": "alpha"}
     assert stored["rebalances"] == 4
     assert main(["why", "--at-once"]) == CANNOT_TELL

@@ -1,13 +1,12 @@
 """What the page tells of targets of KIP-848 groups."""
 
-from pathlib import Path
-
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.stories.story import Story, story
 from rebalance_monitor.streaming.web.rows import GenerationRow
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURE = Path(__file__).parents[1] / "vectors" / "captures-groups" / "kip848-a"
+CAPTURE = GROUP_CAPTURES / "kip848-a"
 
 
 def stories() -> list[Story]:

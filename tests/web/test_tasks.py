@@ -10,15 +10,15 @@ import pytest
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.web.tasks import TaskView, task_view
+from tests.vector_files import GROUP_CAPTURES
 from tests.web.conftest import database, dsn_of, served
 from tests.web.filled import capture
 
-CAPTURES = Path(__file__).parents[1] / "vectors" / "captures-groups"
 CLASSIC, KIP1071, PROBING = "streams-classic-4.3.1", "streams-kip1071-4.3.1", "streams-probing"
 
 
 def documents(name: str) -> list[dict[str, Any]]:
-    path = CAPTURES / name
+    path = GROUP_CAPTURES / name
     objects = replay(records_of(path), settings_of(path), knowledge=knowledge_of(path)).objects
     return [one for one in objects if one["kind"] == "generation"]
 

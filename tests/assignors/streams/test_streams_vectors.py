@@ -1,22 +1,19 @@
 """Every golden case of the Streams assignors, under the first and the last release that gave this answer."""
 
-import gzip
-import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rebalance_monitor.streaming.calculator import FAMILIES
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "streams"
+VECTORS = VECTORS / "streams"
 
 
 @cache
 def cases(family: str) -> list[dict[str, Any]]:
-    with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(json_lines(VECTORS / f"{family}.jsonl.gz"))
 
 
 def releases(case: dict[str, Any]) -> list[str]:

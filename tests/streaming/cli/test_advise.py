@@ -12,8 +12,8 @@ from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, captur
 from rebalance_monitor.streaming.stories import why
 from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting, under_setting
 from rebalance_monitor.streaming.stories.whatif.history import HistoryFigures, under_assignor
+from tests.vector_files import VECTORS
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 CLASSIC = str(VECTORS / "captures-groups" / "java-classic")
 DOCS = Path(__file__).parents[3] / "docs" / "advise.md"
 

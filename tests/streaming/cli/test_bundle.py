@@ -19,8 +19,8 @@ from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.bundle import _renamed_page
 from rebalance_monitor.streaming.cli.captures import records_of
 from rebalance_monitor.streaming.core.reading.pseudonyms import format_words, renaming
+from tests.vector_files import VECTORS
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 CAPTURES = sorted(path.parent for path in VECTORS.rglob("records.jsonl.gz"))
 SMALL = [path for path in CAPTURES if (path / "records.jsonl.gz").stat().st_size < 12_000]
 ZOMBIE = VECTORS / "captures" / "zombie"

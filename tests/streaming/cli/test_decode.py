@@ -1,11 +1,9 @@
 """`decode` for a human with one record in hand: every way in, both ways out, and nothing secret in either."""
 
 import base64
-import gzip
 import io
 import json
 from base64 import b64decode
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +15,8 @@ from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.schemas.streams_subscription import SubscriptionInfo, encode_subscription_info
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.decode import bytes_of
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 CAPTURE = VECTORS / "captures" / "sessioned-4.3.1"
 KEY = bytes.fromhex("0002 000f 636f6e6e6563742d636c7573746572")
 V3 = bytes.fromhex("0003 0007 636f6e6e656374 00000006 ffff ffff 0000018bcfe56800 00000000")
@@ -233,14 +231,13 @@ def test_a_stray_byte_on_standard_input_is_bad_input(
 
 def test_every_type_of_record_is_shown_both_ways(capsys: pytest.CaptureFixture[str]) -> None:
     seen = set()
-    with gzip.open(VECTORS / "consumer" / "coordinator-wire.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for case in map(json.loads, lines):
-            key, value = case["input"].get("key"), case["input"].get("value")
-            type_ = b64decode(key)[:2] if key and value else b""
-            if case["kind"] != "record" or case["expected"]["result"] != "record" or type_ in seen:
-                continue
-            seen.add(type_)
-            for output in ("json", "table"):
-                assert main(["decode", "-o", output, "--encoding", "base64", key, value]) == 0
-                assert case["expected"]["name"] in capsys.readouterr().out
+    for case in json_lines(VECTORS / "consumer" / "coordinator-wire.jsonl.gz"):
+        key, value = case["input"].get("key"), case["input"].get("value")
+        type_ = b64decode(key)[:2] if key and value else b""
+        if case["kind"] != "record" or case["expected"]["result"] != "record" or type_ in seen:
+            continue
+        seen.add(type_)
+        for output in ("json", "table"):
+            assert main(["decode", "-o", output, "--encoding", "base64", key, value]) == 0
+            assert case["expected"]["name"] in capsys.readouterr().out
     assert len(seen) > 20

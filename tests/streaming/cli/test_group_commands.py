@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,8 +17,8 @@ from rebalance_monitor.streaming.cli.wait import Watch
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.settled import Demand
 from rebalance_monitor.streaming.web.rows import GroupName
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 ZOMBIE = ["--capture", str(CAPTURES / "zombie")]
 STEADY = ["--capture", str(CAPTURES / "steady")]
 LOST_MS = 1795177733_564

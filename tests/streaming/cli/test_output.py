@@ -13,10 +13,11 @@ from rich.table import Table
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.terminal import Terminal
+from tests.vector_files import CAPTURES
 from tests.waiting import PATIENCE_S
 
 FULL = Path("/dev/full")
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "steady"
+CAPTURE = CAPTURES / "steady"
 # Through argparse, through `print_json`, through a table.
 WAYS = (["--help"], ["rules", "-o", "json"], ["replay", str(CAPTURE)])
 # With this variable every write fails at once, and argparse passes over it in silence.

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rebalance_monitor.streaming.cli import main
+from tests.vector_files import VECTORS
 
-CASES = Path(__file__).parents[2] / "vectors" / "connect" / "connect-eager.jsonl.gz"
+CASES = VECTORS / "connect" / "connect-eager.jsonl.gz"
 
 
 def test_bad_lines_among_good_ones(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

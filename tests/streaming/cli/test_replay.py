@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from rebalance_monitor.schemas.group_metadata import GroupMember, GroupMetadata
-from rebalance_monitor.schemas.offsets_topic import encode_group_metadata
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.captures import settings_of
 from rebalance_monitor.streaming.cli.replay import replay
@@ -24,8 +22,9 @@ from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from rebalance_monitor.streaming.core.replay import RawRecord
 from tests.streaming.core.racked import racked
 from tests.streaming.guarding.poison import SECRET, Poisoned
+from tests.streaming.spark.lines import value_of
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 CAPTURE = VECTORS / "captures" / "zombie"
 RECORD: dict[str, Any] = {"topic": "__consumer_offsets", "partition": 0, "offset": 1, "timestamp": 1, "key": "AAIAAWE="}
 GROUP = {"group.id": "g", "config.storage.topic": "g-configs"}
@@ -238,8 +237,7 @@ def test_of_several_clusters_the_one_with_the_captures_name_counts(
 @pytest.mark.parametrize("at_ms", [-(1 << 62), -1, 1 << 62])
 def test_any_moment_can_be_shown(capsys: pytest.CaptureFixture[str], tmp_path: Path, at_ms: int) -> None:
     """A record's time is 64 bits that its producer wrote: most of them are no day of any calendar."""
-    with gzip.open(CAPTURE / "records.jsonl.gz", "rt", encoding="utf-8") as records:
-        lines = [json.dumps(json.loads(line) | {"timestamp": at_ms}) + "\n" for line in records]
+    lines = [json.dumps(one | {"timestamp": at_ms}) + "\n" for one in json_lines(CAPTURE / "records.jsonl.gz")]
     (tmp_path / "records.jsonl").write_text("".join(lines))
     assert main(["replay", str(tmp_path)]) in (0, 1)
     assert " 0 generations" not in capsys.readouterr().out
@@ -250,11 +248,10 @@ def test_records_of_share_and_streams_groups_are_read_and_none_is_counted(
 ) -> None:
     """A group's record of KIP-932 and of KIP-1071, each as Kafka's own classes wrote it; neither brings a target."""
     taken: dict[str, dict[str, Any]] = {}
-    with gzip.open(VECTORS / "consumer" / "coordinator-wire.jsonl.gz", "rt", encoding="utf-8") as cases:
-        for case in map(json.loads, cases):
-            for tag in {"type11", "type17"} & set(case["tags"]):
-                if case["expected"].get("result") == "record" and case["expected"]["value"]["epoch"] > 0:
-                    taken.setdefault(tag, case)
+    for case in json_lines(VECTORS / "consumer" / "coordinator-wire.jsonl.gz"):
+        for tag in {"type11", "type17"} & set(case["tags"]):
+            if case["expected"].get("result") == "record" and case["expected"]["value"]["epoch"] > 0:
+                taken.setdefault(tag, case)
     groups = [{"topic": "__consumer_offsets", "partition": 0, "timestamp": 1} | one["input"] for one in taken.values()]
     lines = [json.dumps(one | {"offset": offset}) + "\n" for offset, one in enumerate(groups)]
     (tmp_path / "records.jsonl").write_text("".join(lines), encoding="utf-8")
@@ -337,37 +334,13 @@ def test_a_captures_racks_are_read_and_what_later_samples_show_may_be_known_befo
 
 def captured(record: RawRecord, body: GroupGeneration) -> dict[str, Any]:
     """The generation as a line of a capture, in the record's place."""
-    members = tuple(
-        GroupMember(
-            member_id=one.member_id,
-            instance_id=one.instance_id,
-            client_id=one.client_id,
-            client_host=one.client_host,
-            rebalance_timeout_ms=one.rebalance_timeout_ms,
-            session_timeout_ms=one.session_timeout_ms,
-            subscription=one.subscription_bytes,
-            assignment=one.assignment_bytes,
-        )
-        for one in body.members
-    )
-    value = encode_group_metadata(
-        GroupMetadata(
-            version=3,
-            protocol_type=body.protocol_type,
-            generation=body.generation,
-            protocol=body.protocol,
-            leader=body.leader,
-            state_ms=body.state_ms,
-            members=members,
-        )
-    )
     return {
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
         "timestamp": record.timestamp_ms,
         "key": base64.b64encode(record.key or b"").decode(),
-        "value": base64.b64encode(value).decode(),
+        "value": base64.b64encode(value_of(body)).decode(),
     }
 
 

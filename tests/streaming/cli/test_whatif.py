@@ -1,15 +1,14 @@
 """`whatif` of captures: what it prints, what it cannot tell, and what it refuses."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
+from tests.vector_files import VECTORS
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 ZOMBIE = ["--capture", str(VECTORS / "captures" / "zombie"), "--group", "zombies", "--at", "2026-11-20T12:28:40Z"]
 GROUPS = VECTORS / "captures-groups"
 CHURNED = "2026-11-23T16:19:29Z"

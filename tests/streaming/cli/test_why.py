@@ -1,15 +1,14 @@
 """`why` of captures."""
 
 import json
-from pathlib import Path
 
 import pytest
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors"
-ZOMBIE = ["--capture", str(CAPTURES / "captures" / "zombie")]
+ZOMBIE = ["--capture", str(CAPTURES / "zombie")]
 
 
 def test_the_ranking_of_a_group_for_people_and_programs(capsys: pytest.CaptureFixture[str]) -> None:

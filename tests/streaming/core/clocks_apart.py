@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps
@@ -13,8 +12,8 @@ from rebalance_monitor.streaming.core.model.records import PASSED_OVER, GroupGen
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Part, Result, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, folded
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
 BATCH_MS, LAG_MS, TAIL_MS = 1_000, 300, 400_000
 """Live: how often rows are read, how old they are then at least, and how long the monitor looks on after the last."""

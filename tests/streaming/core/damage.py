@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -26,8 +25,8 @@ from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord
+from tests.vector_files import VECTORS
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 CLASSIC_KEY = b"\x00\x02"
 GROUP_RECORDS = 14
 """Group records in a stretch."""

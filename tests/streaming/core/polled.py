@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
@@ -25,8 +24,8 @@ from rebalance_monitor.streaming.core.reading.snapshots import (
     row_of,
 )
 from rebalance_monitor.streaming.core.replay import decode
+from tests.vector_files import VECTORS
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 ASKED_MS, ANSWER_MS, TAIL_MS = 900, 100, 1_200_000
 """After a record the group is asked for; an answer takes so long; how long the monitor looks on after the last."""
 Seen = Callable[[int], bool]

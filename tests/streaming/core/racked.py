@@ -8,7 +8,6 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 
 from rebalance_monitor.assignors.consumer import range_assignor
 from rebalance_monitor.assignors.consumer.model import ConsumerMember
@@ -23,8 +22,9 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory, TopicM
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, decode
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "java-classic"
+CAPTURE = GROUP_CAPTURES / "java-classic"
 GROUP = "j-range"
 RACKS = ("a", "b", "c")
 SAMPLED_AFTER_MS = (4_000, 13_000)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,14 +12,14 @@ from rebalance_monitor.streaming.core.consumer.answer_laws import ANSWER_LAWS
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.replay import decode
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 HERE = Evidence(text="here")
 
 
 def generations(name: str) -> Iterator[GroupGeneration]:
-    settings = settings_of(CAPTURES / name)
-    for record in records_of(CAPTURES / name):
+    settings = settings_of(GROUP_CAPTURES / name)
+    for record in records_of(GROUP_CAPTURES / name):
         row = decode(record, settings)
         if row is not None and isinstance(row.body, GroupGeneration) and len(row.body.members) > 1:
             yield row.body

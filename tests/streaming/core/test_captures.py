@@ -1,8 +1,6 @@
 """Real clusters through `replay`: every record with members becomes a generation, as the workers' own logs tell it."""
 
 import base64
-import gzip
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,14 +9,13 @@ import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.replay import replay
+from tests.vector_files import CAPTURES, json_lines
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as text:
-        return [json.loads(line) for line in text]
+    return list(json_lines(path))
 
 
 @pytest.fixture(scope="module", params=NAMES)

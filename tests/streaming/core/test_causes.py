@@ -4,7 +4,6 @@ Every event that must rebalance the group is looked for among the causes of the 
 cause that somebody must have brought about is looked for among the events before it.
 """
 
-import gzip
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -16,8 +15,8 @@ import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.replay import replay
+from tests.vector_files import CAPTURES, json_lines
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
 Object = dict[str, Any]
 
@@ -60,8 +59,7 @@ class Compared:
 
 
 def lines(path: Path) -> Iterator[Object]:
-    with gzip.open(path, "rt", encoding="utf-8") as text:
-        yield from map(json.loads, text)
+    yield from json_lines(path)
 
 
 def compared(name: str) -> Compared:

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -15,8 +14,7 @@ from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group, ro
 from rebalance_monitor.streaming.core.model.codec import DERIVED, CodecError, dumps, loads
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick, TopicRecord
 from rebalance_monitor.streaming.core.replay import decode
-
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+from tests.vector_files import CAPTURES
 
 
 def again(row: Row) -> Row:

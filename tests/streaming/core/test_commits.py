@@ -1,10 +1,7 @@
 """Offset commits of every version, with the bytes of Kafka's own serializers, and those of a real capture."""
 
-import gzip
-import json
 from base64 import b64decode
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -16,11 +13,12 @@ from rebalance_monitor.streaming.core.model.results import Source, UndecodableRe
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.commits import decode_commit
 from rebalance_monitor.streaming.core.replay import RawRecord, replay
+from tests.vector_files import VECTORS, json_lines
 
 KEY = bytes.fromhex("0001 0001 67 0001 74 00000003")
 AT = Source("__consumer_offsets", 7, 11)
 TIME = 1700000000000
-VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "coordinator-wire.jsonl.gz"
+VECTORS = VECTORS / "consumer" / "coordinator-wire.jsonl.gz"
 
 WRITTEN = {
     0: ("0000 000000000000002a 0001 6d 0000018bcfe56800", None, None),
@@ -72,15 +70,14 @@ def test_other_records_are_no_commits_and_the_job_drops_commits() -> None:
 
 
 def written_by_kafka() -> Iterator[RawRecord]:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines):
-            case = json.loads(line)["input"]
-            key = b64decode(case.get("key") or "")
-            if key[:2] in (b"\x00\x00", b"\x00\x01"):
-                value = None if case["value"] is None else b64decode(case["value"])
-                yield RawRecord(
-                    topic=AT.topic, partition=0, offset=number, timestamp_ms=TIME + number, key=key, value=value
-                )
+    for number, line in enumerate(json_lines(VECTORS)):
+        case = line["input"]
+        key = b64decode(case.get("key") or "")
+        if key[:2] in (b"\x00\x00", b"\x00\x01"):
+            value = None if case["value"] is None else b64decode(case["value"])
+            yield RawRecord(
+                topic=AT.topic, partition=0, offset=number, timestamp_ms=TIME + number, key=key, value=value
+            )
 
 
 def test_replay_lists_commits_when_asked() -> None:

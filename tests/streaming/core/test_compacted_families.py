@@ -2,15 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, replay
+from tests.vector_files import CAPTURES
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
+CAPTURE = CAPTURES / "sessioned-4.3.1"
 
 
 def compacted(records: list[RawRecord], until_ms: int) -> Iterator[RawRecord]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import permutations
-from pathlib import Path
 
 import pytest
 
@@ -17,15 +16,15 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Memb
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import Replayed, decode, replay
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 SETTINGS = ClusterSettings(name="c")
 
 
 @cache
 def replayed(name: str) -> Replayed:
     """What `replay` says of a capture; replayed once for all tests, which change nothing of it."""
-    path = CAPTURES / name
+    path = GROUP_CAPTURES / name
     return replay(records_of(path), settings_of(path), knowledge=knowledge_of(path))
 
 
@@ -81,7 +80,7 @@ def test_leaders_of_other_clients_are_explained_where_they_sort_static_members_t
 
 def test_a_foreign_order_excuses_no_other_share() -> None:
     """Each partition of a group of static and other members given to the wrong one is still seen."""
-    path = CAPTURES / "python-clients"
+    path = GROUP_CAPTURES / "python-clients"
     settings, history = settings_of(path), knowledge_of(path).topics
     mutants = []
     for record in records_of(path):

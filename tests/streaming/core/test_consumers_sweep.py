@@ -4,7 +4,6 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +19,8 @@ from rebalance_monitor.streaming.core.replay import RawRecord, replay
 from tests.profile import size
 from tests.streaming.core.rules.builders import OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.consumers import Consumer, record
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 NAMES = ("java-classic", "python-clients", "foreign-clients", "kip848-a")
 LONGEST_TEXT = 30_000
 """No text about a group is longer, whatever its id: an id of 10 kB may stand in it and in what names it."""
@@ -30,12 +29,12 @@ ODD = (b"", b"a/b", b"\0", b"x" * 10_000, b"\xff\xfe", "ü\n|".encode())
 
 @cache
 def records(name: str) -> tuple[RawRecord, ...]:
-    return tuple(records_of(CAPTURES / name))
+    return tuple(records_of(GROUP_CAPTURES / name))
 
 
 def accusations(name: str, made: Sequence[RawRecord], knowledge: Knowledge | None = None) -> list[Any]:
     """What is said above information; texts that are too long."""
-    path = CAPTURES / name
+    path = GROUP_CAPTURES / name
     told = replay(made, settings_of(path), knowledge=knowledge or knowledge_of(path))
     violations = [one for one in told.objects if one["kind"] == "violation"]
     assert all(len(one["message"]) < LONGEST_TEXT for one in violations)

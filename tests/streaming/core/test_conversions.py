@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,8 +15,9 @@ from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGe
 from rebalance_monitor.streaming.core.model.results import Generation, Standing
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "kip848-a"
+CAPTURE = GROUP_CAPTURES / "kip848-a"
 SETTINGS = ClusterSettings(name="k")
 CONVERTED = ("k-migrate", "k-migrate-static", "k-migrate-coop")
 

@@ -1,7 +1,5 @@
 """From raw records to rows: real captures decode without remainder, and nothing raises."""
 
-import gzip
-import json
 from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,23 +19,21 @@ from rebalance_monitor.streaming.core.model.records import (
     Undecodable,
 )
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
+from tests.vector_files import CAPTURES, json_lines
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 GROUP_KEY = b"\x00\x02\x00\x01g"
 
 
 def rows(capture: Path) -> Iterator[Row | None]:
-    with gzip.open(capture / "records.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            record = json.loads(line)
-            key, value = (None if record[n] is None else b64decode(record[n]) for n in ("key", "value"))
-            where = (record["topic"], record["partition"], record["offset"], record["timestamp"])
-            if record["topic"] == "__consumer_offsets":
-                yield decode_offsets_record(*where, key, value)
-            elif "status" in record["topic"]:
-                yield decode_status_row(*where, key, value)
-            else:
-                yield decode_config_row(*where, key, value)
+    for record in json_lines(capture / "records.jsonl.gz"):
+        key, value = (None if record[n] is None else b64decode(record[n]) for n in ("key", "value"))
+        where = (record["topic"], record["partition"], record["offset"], record["timestamp"])
+        if record["topic"] == "__consumer_offsets":
+            yield decode_offsets_record(*where, key, value)
+        elif "status" in record["topic"]:
+            yield decode_status_row(*where, key, value)
+        else:
+            yield decode_config_row(*where, key, value)
 
 
 @pytest.mark.parametrize("capture", sorted(CAPTURES.iterdir()), ids=lambda path: path.name)

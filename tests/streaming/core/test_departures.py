@@ -1,11 +1,8 @@
 """Left, lost or cannot tell: what a member's absence shows, against what was really done to it."""
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,8 +13,9 @@ from rebalance_monitor.streaming.core.fold.departures import left
 from rebalance_monitor.streaming.core.model.results import Aftermath, Certainty
 from rebalance_monitor.streaming.core.replay import replay
 from tests.streaming.core.rules.builders import SESSION_MS, STATUSES, Story, generations
+from tests.vector_files import GROUP_CAPTURES, json_lines
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "java-classic"
+CAPTURE = GROUP_CAPTURES / "java-classic"
 DIED = frozenset({"member abandon (no leave request)", "process kill -9"})
 LEFT = frozenset({"member stop", "process quit"})
 PARTINGS = frozenset({"worker_left", "worker_lost", "worker_gone"})
@@ -44,16 +42,15 @@ def ends_of_clients() -> dict[str, str]:
     """The first thing that ended each client; a process ends all the members it has."""
     ends: dict[str, str] = {}
     members: dict[str, list[str]] = {}
-    with gzip.open(CAPTURE / "events.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for event in map(json.loads, lines):
-            action, detail = event["action"], event["detail"]
-            if action == "member start":
-                members.setdefault(detail["process"], []).append(detail["member"])
-            elif action in ("process kill -9", "process quit"):
-                for member in members.pop(detail["process"], ()):
-                    ends.setdefault(member, action)
-            elif action in DIED | LEFT:
-                ends.setdefault(detail["member"], action)
+    for event in json_lines(CAPTURE / "events.jsonl.gz"):
+        action, detail = event["action"], event["detail"]
+        if action == "member start":
+            members.setdefault(detail["process"], []).append(detail["member"])
+        elif action in ("process kill -9", "process quit"):
+            for member in members.pop(detail["process"], ()):
+                ends.setdefault(member, action)
+        elif action in DIED | LEFT:
+            ends.setdefault(detail["member"], action)
     return ends
 
 

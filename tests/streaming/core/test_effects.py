@@ -1,14 +1,13 @@
 """What captured rebalances cost: waits and their reasons, idle time by cause, downtime; duplicates that were real."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.replay import replay
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 Object = dict[str, Any]
 
 

@@ -3,15 +3,15 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, replay
+from tests.vector_files import CAPTURES
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "eager-2.8.2"
+CAPTURE = CAPTURES / "eager-2.8.2"
 FAILED_AFTER_MS, EMPTY_AFTER_MS, HOUR_MS = 600_000, 1_200_000, 3_600_000
 FAILED = 16
 

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
@@ -17,8 +16,8 @@ from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.cases_status import owners
 from tests.streaming.core.rules.edits import everyone
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
 
 

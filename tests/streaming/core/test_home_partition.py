@@ -1,14 +1,12 @@
 """The partition that a group's records are in, on real brokers and in small cases worked out by Java."""
 
-from pathlib import Path
-
 import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.reading.coordinators import home_partition
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, decode
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 POSSIBLE = (1, 3, 5, 10, 25, 50)
 
 

@@ -1,7 +1,6 @@
 """What happens when a leader's memory could be more things than are followed."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +15,9 @@ from rebalance_monitor.streaming.core.connect.observed import WorkerView
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.replay import replay
+from tests.vector_files import CAPTURES
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "steady"
+CAPTURE = CAPTURES / "steady"
 SETTINGS = ConnectSettings(config_topic="steady-configs", release="4.3.1", max_delay_ms=10_000, java_version=17)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -25,8 +24,8 @@ from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import replay
 from tests.profile import size
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir() and not path.name.startswith("eager"))
 EVERYTHING = frozenset({one.name for one in fields(Era)} | {"now_ms", "last_completed_generation", "max_delay_ms"})
 

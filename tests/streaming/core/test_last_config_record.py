@@ -1,7 +1,6 @@
 """The last config record below a generation's offset: a leader may not have applied it yet, but not for ever."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -14,9 +13,10 @@ from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.core.mutant_kinds import handed_out, with_jobs
 from tests.streaming.core.rules.builders import REBALANCE_MS, SESSION_MS, Story, generations, incidents
 from tests.streaming.core.rules.edits import both, drop, give
+from tests.vector_files import CAPTURES
 
 TIMEOUTS_MS = SESSION_MS + REBALANCE_MS
-STEADY = Path(__file__).parents[2] / "vectors" / "captures" / "steady"
+STEADY = CAPTURES / "steady"
 
 
 def created(protocol: str = "sessioned") -> Story:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -19,8 +18,8 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.replay import decode
 from tests.profile import size
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = ["compatible-2.8.2", "eager-2.8.2", "sessioned-4.3.1", "steady", "zombie"]
 Place = tuple[str, int]
 NOT_KNOWN = "not_known"

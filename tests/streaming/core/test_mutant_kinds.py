@@ -12,7 +12,8 @@ from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from tests.profile import size
 from tests.streaming.core.mutant_sweep import rows_of, sweep
-from tests.streaming.core.test_mutants import CAPTURES, NAMES
+from tests.streaming.core.test_mutants import NAMES
+from tests.vector_files import CAPTURES
 
 LIVES, SHARE = size(1, 50), size(0.4, 1.0)
 """Of the records of a capture that are changed; of the shortest one all are."""

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -17,8 +16,8 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Memb
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Severity, Subject
 from rebalance_monitor.streaming.core.replay import decode
 from tests.profile import LONG
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
 
 

@@ -16,7 +16,8 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
 from tests.profile import LONG
 from tests.streaming.core.mutant_sweep import some_leader_gives
-from tests.streaming.core.test_mutants import CAPTURES, NAMES, grade_of, mutants, violations
+from tests.streaming.core.test_mutants import NAMES, grade_of, mutants, violations
+from tests.vector_files import CAPTURES
 
 COOPERATIVE = [name for name in NAMES if not name.startswith("eager")] if LONG else ["zombie"]
 LOST = (1, 2) if LONG else (1,)

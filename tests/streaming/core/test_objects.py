@@ -16,8 +16,8 @@ from rebalance_monitor.streaming.core.model.printed import schema
 from rebalance_monitor.streaming.core.model.published import as_object
 from tests.profile import size
 from tests.streaming import builders
+from tests.vector_files import VECTORS
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 CAPTURES = [path for kind in ("captures", "captures-groups") for path in sorted((VECTORS / kind).iterdir())]
 VALIDATOR = Draft202012Validator(schema())
 

@@ -7,7 +7,6 @@ such a leader answers is right in its own release, whichever that is.
 from collections import Counter
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,9 @@ from rebalance_monitor.streaming.core.consumer.verdict import judge
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.replay import Replayed, decode, replay
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "java-releases"
+CAPTURE = GROUP_CAPTURES / "java-releases"
 
 
 @cache

@@ -1,7 +1,6 @@
 """Published results depend only on each partition's own order: interleavings and cuts of batches change nothing."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import assert_never
 
 import pytest
@@ -28,8 +27,7 @@ from rebalance_monitor.streaming.core.model.results import (
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
-
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
+from tests.vector_files import CAPTURES
 
 
 def rows_of(name: str) -> tuple[ClusterSettings, str, list[Row]]:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,8 +33,8 @@ from rebalance_monitor.streaming.core.replay import RawRecord, replay
 from tests.profile import size
 from tests.streaming.core.rules.builders import Story, generations, incidents
 from tests.streaming.core.rules.consumers import Consumer, group, shares
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 NAMES = ("kafka-go", "platformatic", "kafkajs")
 BLOBS = MemberBlobs([CONSUMER_MEMBERS])
 Given = dict[str, tuple[TopicPartition, ...]]
@@ -43,12 +42,12 @@ Given = dict[str, tuple[TopicPartition, ...]]
 
 @cache
 def records(name: str) -> tuple[RawRecord, ...]:
-    return tuple(one for one in records_of(CAPTURES / name) if (one.key or b"")[:2] == b"\x00\x02")
+    return tuple(one for one in records_of(GROUP_CAPTURES / name) if (one.key or b"")[:2] == b"\x00\x02")
 
 
 @cache
 def known(name: str) -> tuple[ClusterSettings, Knowledge]:
-    return settings_of(CAPTURES / name), knowledge_of(CAPTURES / name)
+    return settings_of(GROUP_CAPTURES / name), knowledge_of(GROUP_CAPTURES / name)
 
 
 def told(name: str, made: Sequence[RawRecord]) -> Sequence[Any]:

@@ -1,11 +1,8 @@
 """Answers of Kafka's own `range` and `roundrobin` in each release's bytes: graded as that leader's answer."""
 
-import gzip
-import json
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,14 +15,14 @@ from rebalance_monitor.streaming.core.consumer.verdict import judge
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "consumer-assign.jsonl.gz"
+VECTORS = VECTORS / "consumer" / "consumer-assign.jsonl.gz"
 PLAIN = ("range", "roundrobin")
 
 
 def cases(kind: str) -> Iterator[dict[str, Any]]:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        yield from (case for line in lines if (case := json.loads(line))["kind"] == kind)
+    yield from (case for case in json_lines(VECTORS) if case["kind"] == kind)
 
 
 def answered(case: dict[str, Any], release: str) -> tuple[TopicMetadata, GroupGeneration]:

@@ -1,9 +1,6 @@
 """`broker-assign` against answers of Kafka's own assignors; targets compare as sets."""
 
-import gzip
-import json
 from base64 import b64decode
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,14 +10,14 @@ from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.streaming.calculator import FAMILIES
 from rebalance_monitor.streaming.calculator.broker import solve, topic_id
 from rebalance_monitor.streaming.cli import names
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "broker-assign.jsonl.gz"
+VECTORS = VECTORS / "consumer" / "broker-assign.jsonl.gz"
 ROLES = ("active", "standby", "warmup")
 
 
 def cases() -> list[dict[str, Any]]:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(json_lines(VECTORS))
 
 
 def as_sets(answer: dict[str, Any]) -> dict[str, Any]:

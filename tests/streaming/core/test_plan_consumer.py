@@ -1,9 +1,6 @@
 """`consumer-assign` against answers of Kafka's own assignors: partitions, their order, and the bytes on the wire."""
 
-import gzip
-import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +8,14 @@ import pytest
 from rebalance_monitor.assignors.consumer.sticky_eras import ERAS, sticky_era_of
 from rebalance_monitor.streaming.calculator.consumer import blob_version, solve
 from tests.profile import size
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "consumer" / "consumer-assign.jsonl.gz"
+VECTORS = VECTORS / "consumer" / "consumer-assign.jsonl.gz"
 
 
 @cache
 def cases() -> list[dict[str, Any]]:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+    return list(json_lines(VECTORS))
 
 
 @pytest.mark.parametrize("case", cases(), ids=lambda case: case["id"])

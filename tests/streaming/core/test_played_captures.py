@@ -28,8 +28,8 @@ from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode, parts_of, replay, with_findings
 from rebalance_monitor.streaming.store.contents import outbox_rows
 from tests.profile import size
+from tests.vector_files import VECTORS
 
-VECTORS = Path(__file__).parents[2] / "vectors"
 CONNECT = sorted((VECTORS / "captures").glob("*/records.jsonl.gz"))
 GROUPS = sorted((VECTORS / "captures-groups").glob("*/records.jsonl.gz"))
 DAY_MS = 86_400_000

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +17,8 @@ from rebalance_monitor.streaming.core.model.settings import ClientLibrary, Clust
 from rebalance_monitor.streaming.core.replay import RawRecord, decode, replay
 from tests.streaming.core.rules.builders import Story, generations
 from tests.streaming.core.rules.consumers import Consumer, record
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 FIRST = {"m1": "a-0 a-2", "m2": "a-1 a-3"}
 """What Kafka's class gives to two members that hold nothing; holding this, both keep it."""
 SWAPPED = {"m1": "a-0 a-1", "m2": "a-2 a-3"}
@@ -121,7 +120,7 @@ def _nameless(member: MemberRow) -> MemberRow:
 
 @pytest.mark.parametrize("name", ["foreign-clients", "python-clients"])
 def test_other_libraries_are_not_accused_where_all_their_traits_are_taken_away(name: str) -> None:
-    path = CAPTURES / name
+    path = GROUP_CAPTURES / name
     found = replay(records_of(path), settings_of(path), knowledge=knowledge_of(path), read=nameless)
     grades = Counter(one["verdict"]["grade"] for one in found.objects if one["kind"] == "generation")
     assert grades["not_judged"] >= 3

@@ -1,6 +1,5 @@
 """A verdict names every family of releases that can have given the answer, and one alone only where no other can."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,8 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Con
 from rebalance_monitor.streaming.core.replay import replay
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations
 from tests.streaming.core.rules.cases_record import dropped
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 WORKERS = {"compatible-2.8.2": "A3a", "sessioned-4.3.1": "A5", "steady": "A5", "zombie": "A5"}
 """The family of the workers' release, as each capture's description states it."""
 

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
@@ -21,8 +20,8 @@ from rebalance_monitor.streaming.core.replay import decode, replay
 from tests.streaming.core.rules import streams
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
 from tests.streaming.core.rules.consumers import Consumer, record
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 NO_RACKS = (frozenset[str](),)
 STAYS = Consumer(id="m2", given="a-1")
 GOES = Consumer(id="m1", given="a-0", instance="i")
@@ -136,7 +135,7 @@ def test_two_owners_are_seen_in_a_copy_too() -> None:
 
 def test_of_real_groups_no_copy_without_its_first_record_accuses_anybody() -> None:
     """As if compaction had taken it, with what brokers said of the topics and without."""
-    path = CAPTURES / "java-classic"
+    path = GROUP_CAPTURES / "java-classic"
     settings, records = settings_of(path), list(records_of(path))
     rows = [row for one in records if (row := decode(one, settings)) is not None]
     lost = set()

@@ -1,23 +1,21 @@
 """Late UNASSIGNED of tasks and connectors: as Connect's own status store of 3.5, 3.9 and 4.3 shows them."""
 
 import base64
-import gzip
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lab.wire.connect_statuses import read_statuses
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobFacts, Sighting, after
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "connect" / "status-reads.jsonl.gz"
+VECTORS = VECTORS / "connect" / "status-reads.jsonl.gz"
 
 
 def cases() -> Iterator[dict[str, Any]]:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+    yield from json_lines(VECTORS)
 
 
 @pytest.mark.parametrize("release", ["3.5.2", "3.9.1", "4.3.1"])

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -18,8 +17,8 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Memb
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary, ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 STICKY = ("sticky", "cooperative-sticky")
 NO_RACKS = (frozenset[str](),)
 
@@ -27,7 +26,7 @@ NO_RACKS = (frozenset[str](),)
 @cache
 def verdicts(name: str) -> list[tuple[str, str, str]]:
     """Assignor, grade and reason of every sticky generation of a capture."""
-    path = CAPTURES / name
+    path = GROUP_CAPTURES / name
     told = replay(records_of(path), settings_of(path), knowledge=knowledge_of(path))
     shown = [one["verdict"] for one in told.objects if one["kind"] == "generation"]
     return [(one["assignor"], one["grade"], one["reason"] or "") for one in shown if one["assignor"] in STICKY]
@@ -36,7 +35,7 @@ def verdicts(name: str) -> list[tuple[str, str, str]]:
 @cache
 def generations(name: str) -> tuple[TopicHistory, list[tuple[Row, GroupGeneration]]]:
     """Sticky generations with members that hold something."""
-    path = CAPTURES / name
+    path = GROUP_CAPTURES / name
     settings = settings_of(path)
     rows = [row for record in records_of(path) if (row := decode(record, settings)) is not None]
     found = [(row, row.body) for row in rows if isinstance(row.body, GroupGeneration)]
@@ -70,7 +69,7 @@ def test_generations_of_leaders_that_name_themselves_otherwise_are_no_alarm() ->
 
 
 def test_configured_libraries_leave_no_leader_of_a_capture_unknown() -> None:
-    path = CAPTURES / "foreign-clients"
+    path = GROUP_CAPTURES / "foreign-clients"
     known = replace(settings_of(path), client_libraries={"app-*": ClientLibrary.OTHER})
     told = [
         one

@@ -14,8 +14,9 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row,
 from rebalance_monitor.streaming.core.model.results import Grade
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
-from tests.streaming.core.test_mutants import CAPTURES, NAMES, grade_of, mutants, violations
+from tests.streaming.core.test_mutants import NAMES, grade_of, mutants, violations
 from tests.streaming.core.transactional import in_transactions
+from tests.vector_files import CAPTURES
 
 CONFIGURED, STAGED, COMMITTED = ConnectorConfigured("c1"), TaskStaged("c1", 0), TasksCommitted("c1", 1)
 

@@ -1,7 +1,6 @@
 """CONNECT-K5: opens when delay and time-outs are over, resolves when somebody holds the jobs again."""
 
 from dataclasses import replace
-from pathlib import Path
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
@@ -11,8 +10,9 @@ from rebalance_monitor.streaming.core.model.results import AlertSeverity, Genera
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, Owner
 from rebalance_monitor.streaming.core.replay import decode
 from tests.streaming.states import timer_ms
+from tests.vector_files import CAPTURES
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
+CAPTURE = CAPTURES / "sessioned-4.3.1"
 CODE = "CONNECT-K5"
 
 

@@ -1,14 +1,14 @@
 """A capture that was taken without time stamps: what a group's record says of its own time is its clock."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.replay import HARMFUL, replay
+from tests.vector_files import CAPTURES
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures" / "sessioned-4.3.1"
+CAPTURE = CAPTURES / "sessioned-4.3.1"
 SETTINGS = settings_of(CAPTURE)
 
 

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from rebalance_monitor.streaming.core.clocks.others import OtherClocks
-from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
@@ -41,10 +40,8 @@ class Poisoned:
         rows: Sequence[Row],
         tick: Tick | None,
         *,
-        knowledge: Knowledge = NOTHING_KNOWN,
-        end_of_input: bool = False,
-        witnesses: OtherClocks | None = None,
         before_record: Callable[[Row], None] = nothing,
+        **more: Any,
     ) -> FoldOutcome:
         self.calls.append(len(rows))
         if self.at_tick and tick is not None:
@@ -56,14 +53,4 @@ class Poisoned:
             if self.group in (None, group) and row.topic == self.topic and row.offset in self.offsets:
                 raise self.error(SECRET)
 
-        return fold_group(
-            settings,
-            group,
-            state,
-            rows,
-            tick,
-            knowledge=knowledge,
-            end_of_input=end_of_input,
-            witnesses=witnesses,
-            before_record=look,
-        )
+        return fold_group(settings, group, state, rows, tick, before_record=look, **more)

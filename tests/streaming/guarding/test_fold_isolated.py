@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -24,8 +23,8 @@ from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generatio
 from tests.streaming.core.rules.cases_status import runs_what_another_holds
 from tests.streaming.guarding.poison import SECRET, Poisoned
 from tests.streaming.states import connect_of, envelope_of
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 MINUTE_MS = 60_000
 CODE = "MONITOR-E1"
 

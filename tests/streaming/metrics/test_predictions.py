@@ -1,7 +1,6 @@
 """What came of predictions, as a counter: the same as is said of the stored generations."""
 
 from collections import Counter, defaultdict
-from pathlib import Path
 
 import pytest
 
@@ -11,8 +10,7 @@ from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.stories.score import Fate, judged
 from tests.streaming.metrics.test_rebalance_series import samples
-
-VECTORS = Path(__file__).parents[2] / "vectors"
+from tests.vector_files import VECTORS
 
 
 @pytest.mark.parametrize("at_once", [1, 7])

@@ -1,7 +1,6 @@
 """The series of Streams groups, on captures of real applications: roles, moves, and what is not known."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +16,8 @@ from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, generation
 from tests.streaming.metrics.test_cardinality import NO_SAMPLE, World
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[2] / "vectors" / "captures-groups"
 CLASSIC, KIP1071, PROBING = "streams-classic-4.3.1", "streams-kip1071-4.3.1", "streams-probing"
 
 TASKS = "rebalance_monitor_streams_tasks"
@@ -30,7 +29,7 @@ SPREAD = "rebalance_monitor_streams_spread"
 
 def folded(name: str) -> list[Result]:
     """All results, in their order, of a capture whose cluster is called as the other tests call theirs."""
-    path, results = CAPTURES / name, list[Result]()
+    path, results = GROUP_CAPTURES / name, list[Result]()
 
     def fold(*given: Any, **more: Any) -> FoldOutcome:
         outcome = fold_group(*given, **more)

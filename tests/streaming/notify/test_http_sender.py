@@ -1,13 +1,13 @@
 """Whatever a receiver does, an attempt ends soon, and the reason is one that a person can act on."""
 
 import shutil
-import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from lab.ports import free_ports
 from rebalance_monitor.streaming.notify import http_sender
 from rebalance_monitor.streaming.notify.delivery import NeverAccepted, NotAccepted
 from rebalance_monitor.streaming.notify.http_sender import HttpSender
@@ -24,12 +24,6 @@ def sender() -> Iterator[HttpSender]:
     made.close()
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 def reason(sender: HttpSender, url: str) -> str:
     with pytest.raises(NotAccepted) as caught:
         sender.post(f"{url}/{SECRET}", {}, {"Authorization": SECRET})
@@ -39,7 +33,7 @@ def reason(sender: HttpSender, url: str) -> str:
 
 def test_what_keeps_it_from_the_receiver_is_said_in_words(sender: HttpSender, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "name is not known" in reason(sender, "http://no-such-host.invalid")
-    assert "refused" in reason(sender, f"http://127.0.0.1:{closed_port()}")
+    assert "refused" in reason(sender, f"http://127.0.0.1:{free_ports(1)[0]}")
     assert "address" in reason(sender, "http://a..b")
     monkeypatch.setattr(http_sender, "TIMEOUT_S", 0.2)
     with rude(silent) as port:

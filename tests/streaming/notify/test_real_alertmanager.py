@@ -1,7 +1,6 @@
 """A real Alertmanager takes what we push: it shows the alert as active, and ends it with the resolution."""
 
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 
 from lab.asking import local
+from lab.ports import free_ports
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.results import AlertSeverity
 from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
@@ -33,12 +33,6 @@ receivers: [{name: hook, webhook_configs: [{url: '%s/api/v2/alerts', send_resolv
 """
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @pytest.fixture
 def webhook() -> Iterator[Any]:
     with receiving() as receiver:
@@ -50,7 +44,7 @@ def alertmanager(tmp_path: Path, webhook: Any) -> Iterator[str]:
     if BINARY is None:
         pytest.skip("no alertmanager: apt-get install prometheus-alertmanager")
     (tmp_path / "am.yml").write_text(CONFIG % webhook.url)
-    port = free_port()
+    port = free_ports(1)[0]
     process = subprocess.Popen(
         [
             BINARY, f"--config.file={tmp_path / 'am.yml'}", f"--storage.path={tmp_path / 'data'}",

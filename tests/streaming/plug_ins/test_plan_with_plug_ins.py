@@ -1,6 +1,5 @@
 """`plan` with the task assignor that the configuration gives an application: its answers, and its failures in place."""
 
-import gzip
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,16 +11,16 @@ from rebalance_monitor.streaming.calculator import FAMILIES
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE
 from tests.streaming.plug_ins.outside import OUTSIDE, SHORT_MS
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[2] / "vectors" / "streams"
+VECTORS = VECTORS / "streams"
 PORTED = "rebalance_monitor.assignors.streams.public_sticky:StickyTaskAssignor"
 MOST = 4
 """Cases of each family: one costs several calls of two processes."""
 
 
 def cases(family: str, tag: str) -> Iterator[dict[str, Any]]:
-    with gzip.open(VECTORS / f"{family}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        yield from (case for case in map(json.loads, lines) if tag in case["tags"])
+    yield from (case for case in json_lines(VECTORS / f"{family}.jsonl.gz") if tag in case["tags"])
 
 
 def planned(

@@ -15,8 +15,9 @@ from rebalance_monitor.streaming.core.replay import Replayed, replay
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from tests.streaming.plug_ins.outside import SHORT_MS, plug_in
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURE = Path(__file__).parents[2] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
+CAPTURE = GROUP_CAPTURES / "streams-classic-4.3.1"
 APPLICATION = "app-4.3.1"
 GENERATIONS = 39
 

@@ -17,8 +17,9 @@ from rebalance_monitor.streaming.spark.offsets import SourcePartition, Span
 from rebalance_monitor.streaming.spark.reading import Progress, taken
 from rebalance_monitor.streaming.spark.rows import Batch, RawRow, Reached, batch_of
 from tests.profile import size
-from tests.streaming.core.targets.test_missing_records import CAPTURES, GROUPS, compacted, own, records
+from tests.streaming.core.targets.test_missing_records import GROUPS, compacted, own, records
 from tests.streaming.spark.test_batch import CLUSTER_ID, Run
+from tests.vector_files import GROUP_CAPTURES
 
 CUTS = size(3, 40)
 NEAR_MS = 50
@@ -55,7 +56,7 @@ class Log:
     def __init__(self, capture: str, topic: str, partition: int) -> None:
         self.place = topic, f"id-of-{topic}", partition
         self.key = PartitionKey(CLUSTER_ID, f"id-of-{topic}", topic, partition)
-        self.settings, self.at, self.batches = settings_of(CAPTURES / capture), 0, 0
+        self.settings, self.at, self.batches = settings_of(GROUP_CAPTURES / capture), 0, 0
         self.run = Run(self.settings)
 
     def restart(self) -> None:

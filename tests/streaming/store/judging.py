@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.store.test_capture import batch
-from tests.web.filled import VECTORS
+from tests.vector_files import VECTORS
 
 CAPTURE = VECTORS / "captures-groups" / "java-classic"
 

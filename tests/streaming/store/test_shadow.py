@@ -20,7 +20,8 @@ from rebalance_monitor.streaming.store.schema import in_schema, schema_of
 from tests.streaming import builders
 from tests.streaming.store.test_capture import batch
 from tests.streaming.store.test_retention import TODAY, World
-from tests.web.filled import VECTORS, put
+from tests.vector_files import VECTORS
+from tests.web.filled import put
 
 pytestmark = pytest.mark.postgres
 SHADOW = "candidate"

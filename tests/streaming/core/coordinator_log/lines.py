@@ -1,10 +1,9 @@
 """The recorded lines of `tests/vectors/coordinator-log`."""
 
-from pathlib import Path
-
 from rebalance_monitor.streaming.core.coordinator_log.line import CoordinatorLog, CoordinatorReason
+from tests.vector_files import VECTORS
 
-LOGS = Path(__file__).parents[3] / "vectors" / "coordinator-log"
+LOGS = VECTORS / "coordinator-log"
 RELEASES = ("2.8.2", "3.3.2", "3.9.1", "4.3.1")
 
 

@@ -5,7 +5,6 @@ their jobs to others and came back with them: in generations 11, 14 and 20, as t
 time the leader took the jobs from everybody who had them.
 """
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ import pytest
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import replay
+from tests.vector_files import CAPTURES
 
-CAPTURES = Path(__file__).parents[3] / "vectors" / "captures"
 NAMES = sorted(path.name for path in CAPTURES.iterdir() if path.is_dir())
 ZOMBIES = {11: 3, 14: 5, 20: 5}
 

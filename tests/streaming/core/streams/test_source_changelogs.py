@@ -1,7 +1,6 @@
 """Source topics that serve as changelogs: their end offset is the committed one, and members may report more."""
 
 from dataclasses import replace
-from pathlib import Path
 from uuid import UUID
 
 import pytest
@@ -17,8 +16,8 @@ from rebalance_monitor.streaming.core.streams.topology import SubtopologySeen
 from tests.streaming.core.rules.builders import generations
 from tests.streaming.core.rules.cases_streams_record import KNOWN
 from tests.streaming.core.rules.streams import Thread, group
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
 TABLE = """Topologies:
    Sub-topology: 0
     Source: S (topics: [in])
@@ -31,9 +30,9 @@ SEEN = (SubtopologySeen(number=0, topics={"in": 3}, stateful=True),)
 A, B, C, D = (UUID(int=number) for number in range(1, 5))
 
 
-@pytest.mark.parametrize("name", sorted(path.name for path in CAPTURES.glob("streams-source-changelog-*")))
+@pytest.mark.parametrize("name", sorted(path.name for path in GROUP_CAPTURES.glob("streams-source-changelog-*")))
 def test_kafkas_own_answers_are_not_accused(name: str) -> None:
-    path = CAPTURES / name
+    path = GROUP_CAPTURES / name
     told = replay(records_of(path), settings_of(path), knowledge=knowledge_of(path)).objects
     assert [one["message"] for one in told if one["kind"] == "violation" and one["severity"] != "info"] == []
     assert not any(one["kind"] == "generation" and one["verdict"]["grade"] == "unexplained" for one in told)

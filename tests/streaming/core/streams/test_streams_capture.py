@@ -1,15 +1,13 @@
 """A real Streams application through `replay`: roles are those its processes state, and nothing is an alarm."""
 
-import gzip
-import json
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.replay import Replayed, replay
+from tests.vector_files import GROUP_CAPTURES, json_lines
 
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
+CAPTURE = GROUP_CAPTURES / "streams-classic-4.3.1"
 OVERTAKEN_MS = 1_600
 """A process may learn of a generation so late that the next one is already written."""
 
@@ -27,11 +25,10 @@ def generations() -> list[dict[str, Any]]:
 def truth() -> dict[str, list[tuple[int, frozenset[str], frozenset[str]]]]:
     """By client id of the thread: time, active tasks, standby tasks."""
     found: dict[str, list[tuple[int, frozenset[str], frozenset[str]]]] = {}
-    with gzip.open(CAPTURE / "truth.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in map(json.loads, lines):
-            for thread in line.get("threads", ()):
-                active, standby = (frozenset(one["task"] for one in thread[role]) for role in ("active", "standby"))
-                found.setdefault(thread["consumer"], []).append((line["at_ms"], active, standby))
+    for line in json_lines(CAPTURE / "truth.jsonl.gz"):
+        for thread in line.get("threads", ()):
+            active, standby = (frozenset(one["task"] for one in thread[role]) for role in ("active", "standby"))
+            found.setdefault(thread["consumer"], []).append((line["at_ms"], active, standby))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +9,9 @@ import pytest
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import replay
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-churn"
+CAPTURE = GROUP_CAPTURES / "streams-churn"
 CLOCK_MS = 1_500
 """The leader's clock and the coordinator's are one here; a thread looks at it now and then."""
 LAG, TOPOLOGY, STICKY = "s11-6-none", "s12-2-topology", "s13-4-sticky"

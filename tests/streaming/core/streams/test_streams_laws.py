@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -27,8 +26,9 @@ from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases_streams_placement import THREE_AND_ONE, moving
 from tests.streaming.core.rules.cases_streams_record import KNOWN
 from tests.streaming.core.rules.streams import Thread, group
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
+CAPTURE = GROUP_CAPTURES / "streams-classic-4.3.1"
 ERROR = "STREAMS-S26"
 UNKNOWN = Judged(verdict=Verdict(grade=Grade.NOT_JUDGED))
 

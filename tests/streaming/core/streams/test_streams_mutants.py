@@ -11,7 +11,6 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from lab.attack.streams_answers import mutants
 from lab.attack.streams_mutants import BLIND, READING, RIGHT, read, rightly
@@ -28,10 +27,11 @@ from rebalance_monitor.streaming.core.streams.verdict import CANNOT_READ
 from tests.profile import size
 from tests.streaming.core.rules.builders import generations
 from tests.streaming.core.test_mutants import violations
+from tests.vector_files import GROUP_CAPTURES
 
 SHARE = size(0.1, 1.0)
 """Of the rounds that are changed."""
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
+CAPTURE = GROUP_CAPTURES / "streams-classic-4.3.1"
 UNEXPLAINED, VIOLATED, NOT_JUDGED = "unexplained", "violated", "not judged"
 
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
@@ -13,8 +12,9 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-probing"
+CAPTURE = GROUP_CAPTURES / "streams-probing"
 NEVER, SLOWLY, RULE = "never", "slowly", "STREAMS-S19"
 BOUND = 6
 """Four tasks, one warm-up: 4 / 1 + 2."""

@@ -4,7 +4,6 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -28,8 +27,9 @@ from rebalance_monitor.streaming.core.streams.verdict import CANNOT_READ, judge
 from tests.streaming.core.rules.builders import START_MS, generations
 from tests.streaming.core.rules.cases_streams_record import TEXT
 from tests.streaming.core.rules.streams import Thread, group
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "streams-classic-4.3.1"
+CAPTURE = GROUP_CAPTURES / "streams-classic-4.3.1"
 GROUP = "app-4.3.1"
 KNOWN = Remembered(built_in=True)
 ANSWERS = (Grade.MATCH, Grade.EXPLAINABLE)

@@ -12,9 +12,9 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Result, Standing
 from rebalance_monitor.streaming.core.replay import decode
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
-CONSUMERS, STREAMS, SHARES = (CAPTURES / name for name in ("kip848-a", "streams-kip1071-4.3.1", "share-groups"))
+CONSUMERS, STREAMS, SHARES = (GROUP_CAPTURES / name for name in ("kip848-a", "streams-kip1071-4.3.1", "share-groups"))
 
 
 known = cache(knowledge_of)

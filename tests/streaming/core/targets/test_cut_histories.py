@@ -10,7 +10,6 @@ the cuts.
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -19,8 +18,8 @@ import pytest
 from rebalance_monitor.streaming.core.replay import RawRecord, replay
 from tests.profile import size
 from tests.streaming.core.targets.remembering import Capture
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
 NAMES = ("kip848-a", "share-groups", "share-topics", "streams-kip1071-4.3.1")
 OF_STREAMS = ("streams-kip1071-4.3.1",)
 """Which process a member runs in stands in its first record alone, and no target tells it."""
@@ -31,7 +30,7 @@ CLASSIC = frozenset({"conversion"})
 
 @cache
 def captured(name: str) -> Capture:
-    return Capture(CAPTURES / name)
+    return Capture(GROUP_CAPTURES / name)
 
 
 def records(capture: str) -> Sequence[RawRecord]:

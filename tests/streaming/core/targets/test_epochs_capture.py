@@ -1,14 +1,11 @@
 """Every operation of real KIP-848 groups keeps the laws, and the broker's assignor computes every recorded target."""
 
-import gzip
-import json
 from base64 import b64decode, urlsafe_b64decode
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import groupby
-from pathlib import Path
 
 from rebalance_monitor.assignors.broker.model import NEWEST, BrokerTopic
 from rebalance_monitor.schemas.group_records import GroupRecord, decode_group_record
@@ -30,15 +27,15 @@ from tests.streaming.core.targets.judged import (
     tally_of,
     targets_of,
 )
+from tests.vector_files import GROUP_CAPTURES, json_lines
 
-CAPTURE = Path(__file__).parents[3] / "vectors" / "captures-groups" / "kip848-a"
+CAPTURE = GROUP_CAPTURES / "kip848-a"
 LEADERS_DELAY_MS = 3_000
 Operation = tuple[str, int, TargetGroup, list[GroupRecord], TargetGroup]
 
 
 def lines(name: str) -> Iterator[dict[str, object]]:
-    with gzip.open(CAPTURE / f"{name}.jsonl.gz", "rt", encoding="utf-8") as read:
-        yield from map(json.loads, read)
+    yield from json_lines(CAPTURE / f"{name}.jsonl.gz")
 
 
 @cache

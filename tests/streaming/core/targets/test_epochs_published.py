@@ -1,7 +1,5 @@
 """What is published of real KIP-848 groups: each target, judged, as the clients saw it, wherever batches are cut."""
 
-import gzip
-import json
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -21,6 +19,7 @@ from tests.streaming.core.targets.captured import CONSUMERS as CAPTURE
 from tests.streaming.core.targets.captured import folded, rows_by_group
 from tests.streaming.core.targets.test_epochs_capture import moved
 from tests.streaming.core.targets.test_epochs_capture import targets as computed_ones
+from tests.vector_files import json_lines
 
 SETTINGS = ClusterSettings(name="k")
 KNOWLEDGE = knowledge_of(CAPTURE)
@@ -69,12 +68,11 @@ def test_clients_held_no_more_than_their_targets_and_all_of_them_once_these_were
         if before["group"] == after["group"]
     }
     seen: Counter[str] = Counter()
-    with gzip.open(CAPTURE / "truth.jsonl.gz", "rt", encoding="utf-8") as read:
-        said = {
-            (one["group"], one["member_id"], one["epoch"]): one
-            for one in map(json.loads, read)
-            if one["kind"] == "state"
-        }
+    said = {
+        (one["group"], one["member_id"], one["epoch"]): one
+        for one in json_lines(CAPTURE / "truth.jsonl.gz")
+        if one["kind"] == "state"
+    }
     for key, last in said.items():
         if key not in shares:
             continue

@@ -1,9 +1,6 @@
 """Targets of a broker whose Java is not known: sets of 12, 24, 48, … names are walked as that Java walks them."""
 
-import gzip
-import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,14 +19,14 @@ from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.units import Units
 from rebalance_monitor.streaming.core.targets.verdict import judge
 from tests.streaming.core.target_mutants import partitions_of
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[3] / "vectors" / "consumer" / "broker-assign.jsonl.gz"
+VECTORS = VECTORS / "consumer" / "broker-assign.jsonl.gz"
 
 
 def twelve_names() -> dict[str, Any]:
     """Kafka's answer for 13 members with 12 names, one of them without a topic."""
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        (found,) = (case for case in map(json.loads, lines) if case["id"] == "bh-01463-0")
+    (found,) = (case for case in json_lines(VECTORS) if case["id"] == "bh-01463-0")
     return dict(found)
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -16,8 +15,8 @@ from rebalance_monitor.streaming.core.model.records import OtherGroup, Row
 from rebalance_monitor.streaming.core.reading import holes
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, replay
 from tests.profile import LONG
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
 GROUPS = (
     ("kip848-a", "k-uniform"),
     ("kip848-a", "k-regex"),
@@ -36,7 +35,7 @@ def records(capture: str, group: str) -> tuple[RawRecord, ...]:
     """What the capture has of one group, and of all others that there was a record."""
     return tuple(
         one if group_of(one) == group else replace(one, key=COMMIT, value=None)
-        for one in records_of(CAPTURES / capture)
+        for one in records_of(GROUP_CAPTURES / capture)
     )
 
 
@@ -52,7 +51,7 @@ def group_of(record: RawRecord) -> str | None:
 
 def found(capture: str, some: Iterable[RawRecord]) -> Found:
     """Incidents above info, and the generations that are unexplained."""
-    told = replay(some, settings_of(CAPTURES / capture), knowledge=knowledge_of(CAPTURES / capture)).objects
+    told = replay(some, settings_of(GROUP_CAPTURES / capture), knowledge=knowledge_of(GROUP_CAPTURES / capture)).objects
     harmful = {
         (one["code"], str(one["subjects"])) for one in told if one["kind"] == "violation" and one["severity"] != "info"
     }

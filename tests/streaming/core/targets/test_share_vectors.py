@@ -1,8 +1,5 @@
 """Targets that Kafka's own `simple` assignor computed, as the coordinator would have written them: all are right."""
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,13 +25,13 @@ from rebalance_monitor.streaming.core.targets.member import TargetMember
 from rebalance_monitor.streaming.core.targets.operation import Computed
 from rebalance_monitor.streaming.core.targets.verdict import judge
 from tests.streaming.core.targets.judged import target_incomplete
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[3] / "vectors" / "consumer" / "broker-assign.jsonl.gz"
+VECTORS = VECTORS / "consumer" / "broker-assign.jsonl.gz"
 
 
 def cases() -> list[dict[str, Any]]:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        return [case for case in map(json.loads, lines) if case["kind"] == "simple" and "error" not in case["expected"]]
+    return [case for case in json_lines(VECTORS) if case["kind"] == "simple" and "error" not in case["expected"]]
 
 
 def era_of(release: Release) -> str:

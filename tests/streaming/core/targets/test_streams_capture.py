@@ -1,7 +1,5 @@
 """Two real Streams groups of the new protocol: every target is recomputed, and is what the processes then run."""
 
-import gzip
-import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator
@@ -26,6 +24,7 @@ from tests.streaming.core.targets.captured import STREAMS as CAPTURE
 from tests.streaming.core.targets.captured import rows_by_group
 from tests.streaming.core.targets.judged import take_all
 from tests.streaming.core.targets.judged import targets_of as targets_in
+from tests.vector_files import json_lines
 
 GROUPS = ("app-a", "app-b")
 SETTLED_MS = 2_000
@@ -81,14 +80,13 @@ def test_what_was_done_to_the_groups_is_the_cause() -> None:
 
 def truth() -> Iterator[tuple[int, dict[str, tuple[frozenset[str], frozenset[str]]]]]:
     """What threads of one process run and copy, by the client id of their members, and when."""
-    with gzip.open(CAPTURE / "truth.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for stated in map(json.loads, lines):
-            if stated["kind"] == "tasks":
-                found = {
-                    client: (frozenset(tasks["active"]), frozenset(tasks["standby"]))
-                    for client, tasks in stated["threads"].items()
-                }
-                yield stated["at_ms"], found
+    for stated in json_lines(CAPTURE / "truth.jsonl.gz"):
+        if stated["kind"] == "tasks":
+            found = {
+                client: (frozenset(tasks["active"]), frozenset(tasks["standby"]))
+                for client, tasks in stated["threads"].items()
+            }
+            yield stated["at_ms"], found
 
 
 def test_members_that_have_their_target_run_it() -> None:

@@ -1,11 +1,9 @@
 """Targets of Streams groups: Kafka's own answers and random groups, written as records, folded, and judged."""
 
-import gzip
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -39,16 +37,16 @@ from rebalance_monitor.streaming.core.model.results import (
 from tests.profile import size
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.rules.streams_groups import StreamsGroupStory, threads
+from tests.vector_files import VECTORS, json_lines
 
-VECTORS = Path(__file__).parents[3] / "vectors" / "consumer" / "broker-assign.jsonl.gz"
+VECTORS = VECTORS / "consumer" / "broker-assign.jsonl.gz"
 Share = Mapping[str, Iterable[Task]]
 
 
 @cache
 def vectors() -> tuple[dict[str, Any], ...]:
     """Answers of the broker's own class; an order of tree bins is nothing that can be recomputed."""
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        cases = [case for case in map(json.loads, lines) if case["kind"] == "streams-sticky"]
+    cases = [case for case in json_lines(VECTORS) if case["kind"] == "streams-sticky"]
     return tuple(case for case in cases if "tree-bins" not in case["tags"])
 
 

@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from rebalance_monitor.assignors.broker import range_assignor, simple, uniform
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerResult, Outcome, member_orders
@@ -36,10 +35,10 @@ from tests.streaming.core.targets.test_epochs_capture import targets as consumer
 from tests.streaming.core.targets.test_share_capture import GROUPS as SHARE_GROUPS
 from tests.streaming.core.targets.test_share_capture import computed_ones as share_targets
 from tests.streaming.core.targets.test_streams_capture import computed as streams_targets
+from tests.vector_files import GROUP_CAPTURES
 
-CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
-KIND848 = knowledge_of(CAPTURES / "kip848-a").topics
-STREAMS = knowledge_of(CAPTURES / "streams-kip1071-4.3.1").topics
+KIND848 = knowledge_of(GROUP_CAPTURES / "kip848-a").topics
+STREAMS = knowledge_of(GROUP_CAPTURES / "streams-kip1071-4.3.1").topics
 SHARES = TopicHistory()
 """Their records tell their topics."""
 UNEXPLAINED, VIOLATED = "unexplained", "violated"
