@@ -121,7 +121,8 @@ def _lines(*commands: str) -> str:
 def rules_table() -> str:
     rules = [
         f"| [{rule.title}]({FOLDER}/{rule.title}.md) | {rule.code} | {rule.alert} | {rule.severity.value} | "
-        f"{loudness_text(rule)} | {damping_text(rule)} | {', '.join(rule.issues)} |"
+        f"{loudness_text(rule)} | {damping_text(rule)} | {'' if rule.needs_every_generation else 'yes'} | "
+        f"{', '.join(rule.issues)} |"
         for rule in RULES
     ]
     own = [
@@ -138,8 +139,10 @@ def rules_table() -> str:
             "a warning can wait until working hours, info is for reports. Both, and the damping, can be set per team: "
             "[alerts](alerts.md).",
             "",
-            "| rule | code | alert | severity | alert severity | notified | Kafka issues |",
-            "|---|---|---|---|---|---|---|",
+            "Rules that look at one assignment alone, or at what lasts, judge [polled](sampled.md) groups, too.",
+            "",
+            "| rule | code | alert | severity | alert severity | notified | polled | Kafka issues |",
+            "|---|---|---|---|---|---|---|---|",
             *rules,
             "",
             "Alerts about the monitor itself:",

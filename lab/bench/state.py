@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from lab.bench.assigning.assignors import SIZES, median_ms, ours
+from lab.bench.assigning.assignors import SIZES, ours
 from lab.bench.assigning.rounds import MAX_DELAY_MS, story
+from lab.bench.assigning.timing import median_ms
 from lab.errors import LabError
 from rebalance_monitor.schemas.connect_protocol import decode_assignment, decode_worker_state
 from rebalance_monitor.schemas.connect_topics import (

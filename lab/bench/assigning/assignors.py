@@ -22,6 +22,7 @@ from typing import Any
 from lab.bench.assigning import hypotheses
 from lab.bench.assigning.report import machine, met, shown, write
 from lab.bench.assigning.rounds import MAX_DELAY_MS, answer, decoded_round, round_of, story
+from lab.bench.assigning.timing import MEASURED, in_turns
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.program import Timed
@@ -33,7 +34,7 @@ from rebalance_monitor.streaming.core.connect.member_bytes import encode_share
 SIZES = ((10, 100), (100, 1_000), (100, 5_000))
 EVENTS = ("steady", "a worker lost", "its delay over", "a worker joins", "all new")
 WARM_UP_S, LONGEST_WARM_UP_S = 2.0, 6.0
-SERIES, MEASURED = 12, 9
+SERIES = 12
 REPORT = ROOT / "docs" / "benchmarks-assignors"
 AIM_MS, AIM_TIMES_JVM = 10.0, 5.0
 AIMED_AT = (100, 1_000)
@@ -83,16 +84,6 @@ def cold_ms(workers: int, tasks: int, event: str) -> float:
     return (time.thread_time() - began) * 1000
 
 
-def median_ms(run: Callable[[], object]) -> float:
-    """The median of MEASURED runs."""
-    taken = []
-    for _ in range(MEASURED):
-        began = time.thread_time()
-        run()
-        taken.append(time.thread_time() - began)
-    return statistics.median(taken) * 1000
-
-
 def warm(runner: Runner, given: Mapping[str, Any], timed: Timed) -> None:
     """Kafka's class runs until the JVM gets no faster."""
     began, best = time.monotonic(), float("inf")
@@ -104,15 +95,10 @@ def warm(runner: Runner, given: Mapping[str, Any], timed: Timed) -> None:
         best = min(best, median)
 
 
-def in_turns(run: Callable[[], object], runner: Runner, given: Mapping[str, Any], timed: Timed) -> tuple[float, float]:
-    """Our median and Kafka's, in ms: on either side that of the least disturbed series."""
+def compared(run: Callable[[], object], runner: Runner, given: Mapping[str, Any], timed: Timed) -> tuple[float, float]:
+    """Our median and Kafka's, in ms."""
     warm(runner, given, timed)
-    run()
-    own, kafkas = [], []
-    for _ in range(SERIES):
-        own.append(median_ms(run))
-        kafkas.append(statistics.median(runner.play(given, timed, MEASURED).repeated_ns) / 1e6)
-    return min(own), min(kafkas)
+    return in_turns(run, lambda: runner.play(given, timed, MEASURED).repeated_ns, SERIES)
 
 
 def measure(found: java.Java, release: str) -> Iterator[Figures]:
@@ -126,9 +112,9 @@ def measure(found: java.Java, release: str) -> Iterator[Figures]:
                 first = runner.play(given)
                 if first.answers != answers:
                     raise LabError(f"our answer differs from Kafka's: {workers} workers, {tasks} tasks, {event}")
-                bytes_ms, kafka_bytes_ms = in_turns(from_bytes(before, rounds[-1]), runner, given, Timed.BYTES)
+                bytes_ms, kafka_bytes_ms = compared(from_bytes(before, rounds[-1]), runner, given, Timed.BYTES)
                 sets = partial(answer, before, round_of(rounds[-1]))
-                sets_ms, kafka_sets_ms = in_turns(sets, runner, given, Timed.SETS)
+                sets_ms, kafka_sets_ms = compared(sets, runner, given, Timed.SETS)
             with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
                 cold = fresh.submit(cold_ms, workers, tasks, event).result()
             yield Figures(

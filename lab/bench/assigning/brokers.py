@@ -6,7 +6,6 @@ medians of the least disturbed of several short series, taken in turns with Kafk
 are the processor time of the thread that computes.
 """
 
-import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from random import Random
 from typing import Any
 
 from lab.bench.assigning.report import machine, shown, write
+from lab.bench.assigning.timing import in_turns
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.broker_groups import random_id
@@ -104,27 +104,12 @@ def stories() -> Iterator[tuple[str, str, int, int, dict[str, Any]]]:
         yield "streams-sticky", "Streams sticky", members, tasks, streams_group(members, tasks)
 
 
-def median_ms(run: Callable[[], object]) -> float:
-    """The median of MEASURED runs."""
-    taken = []
-    for _ in range(MEASURED):
-        began = time.thread_time()
-        run()
-        taken.append(time.thread_time() - began)
-    return statistics.median(taken) * 1000
-
-
-def in_turns(run: Callable[[], object], runner: BrokerRunner, kind: str, given: dict[str, Any]) -> tuple[float, float]:
-    """Our median and Kafka's, in ms: on either side that of the least disturbed series."""
+def compared(run: Callable[[], object], runner: BrokerRunner, kind: str, given: dict[str, Any]) -> tuple[float, float]:
+    """Our median and Kafka's, in ms."""
     began = time.monotonic()
     while time.monotonic() - began < WARM_UP_S:
         runner.play(kind, given, 50)
-    run()
-    own, kafkas = [], []
-    for _ in range(SERIES):
-        own.append(median_ms(run))
-        kafkas.append(statistics.median(runner.play(kind, given, MEASURED).repeated_ns) / 1e6)
-    return min(own), min(kafkas)
+    return in_turns(run, lambda: runner.play(kind, given, MEASURED).repeated_ns, SERIES, MEASURED)
 
 
 def measure(found: java.Java, release: str) -> Iterator[Figures]:
@@ -138,7 +123,7 @@ def measure(found: java.Java, release: str) -> Iterator[Figures]:
                 ours.pop("order_unsure", None)
                 if as_sets(ours) != as_sets(runner.play(kind, given).answer):
                     raise LabError(f"our answer differs from Kafka's: {name}, {members} members, {event}")
-                ms, kafka_ms = in_turns(broker.prepared(case), runner, kind, given)
+                ms, kafka_ms = compared(broker.prepared(case), runner, kind, given)
                 yield Figures(
                     assignor=name, members=members, partitions=partitions, event=event, ms=ms, kafka_ms=kafka_ms
                 )

@@ -7,7 +7,6 @@ between two series of it; of several series the least disturbed counts. All are 
 computes.
 """
 
-import statistics
 import sys
 import time
 from base64 import b64decode
@@ -17,6 +16,7 @@ from typing import Any
 
 from lab.bench.assigning.groups import EVENTS, group
 from lab.bench.assigning.report import machine, met, shown, write
+from lab.bench.assigning.timing import in_turns
 from lab.cluster import jars, java
 from lab.errors import LabError
 from lab.oracle.consumer_runner import ConsumerRunner
@@ -37,7 +37,7 @@ ASSIGNORS: dict[str, Callable[[list[ConsumerMember], TopicRacks], ConsumerResult
 }
 REPORT = ROOT / "docs" / "benchmarks-consumers"
 AIM_TIMES, AIM_EQUAL_MS, AIM_DIFFERENT_MS = 5.0, 50.0, 500.0
-WARM_UP_S, SERIES, MEASURED, SERIES_S = 1.0, 4, 9, 0.3
+WARM_UP_S, SERIES, SERIES_S = 1.0, 4, 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,30 +72,15 @@ def encoded(result: ConsumerResult) -> dict[str, bytes]:
     }
 
 
-def ours_ms(run: Callable[[], object]) -> float:
-    """The median of MEASURED runs."""
-    taken = []
-    for _ in range(MEASURED):
-        began = time.thread_time()
-        run()
-        taken.append(time.thread_time() - began)
-    return statistics.median(taken) * 1000
-
-
-def in_turns(
+def compared(
     run: Callable[[], object], runner: ConsumerRunner, assignor: str, given: dict[str, Any], timed: Timed
 ) -> tuple[float, float]:
-    """Our median and Kafka's in ms, each of its least disturbed series."""
+    """Our median and Kafka's, in ms."""
     began, once_ns = time.monotonic(), 1
     while time.monotonic() - began < WARM_UP_S:
         once_ns = max(1, min(runner.answer(assignor, given, timed, 5).repeated_ns))
     repeats = max(3, min(200, int(SERIES_S * 1e9 / once_ns)))
-    run()
-    own, kafkas = [], []
-    for _ in range(SERIES):
-        own.append(ours_ms(run))
-        kafkas.append(statistics.median(runner.answer(assignor, given, timed, repeats).repeated_ns) / 1e6)
-    return min(own), min(kafkas)
+    return in_turns(run, lambda: runner.answer(assignor, given, timed, repeats).repeated_ns, SERIES)
 
 
 def measure(found: java.Java, release: str) -> Iterator[Figures]:
@@ -113,10 +98,10 @@ def measure(found: java.Java, release: str) -> Iterator[Figures]:
                     theirs = runner.answer(assignor, given).expected
                     if theirs != consumer.solve({"kind": assignor, "release": release, "input": given}):
                         raise LabError(f"our answer differs from Kafka's: {assignor}, {kind} subscriptions, {event}")
-                    class_ms, kafka_class_ms = in_turns(
+                    class_ms, kafka_class_ms = compared(
                         lambda: recompute(members, topics), runner, assignor, given, Timed.SETS  # noqa: B023
                     )  # fmt: skip
-                    bytes_ms, kafka_bytes_ms = in_turns(
+                    bytes_ms, kafka_bytes_ms = compared(
                         lambda: encoded(recompute(members_of(assignor, blobs), topics)),  # noqa: B023
                         runner, assignor, given, Timed.BYTES,
                     )  # fmt: skip

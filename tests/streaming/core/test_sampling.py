@@ -1,11 +1,9 @@
 """A group that is polled: the same eyes, less certainty. Nothing that was not seen is an alarm, and nothing matches."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +17,6 @@ from rebalance_monitor.streaming.core.cluster.shown_groups import ShownGroups
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
 from rebalance_monitor.streaming.core.connect.rules.catalogue_static import STATIC_ON_WILDCARD
 from rebalance_monitor.streaming.core.fold.sampling import MISSING, contents_of
-from rebalance_monitor.streaming.core.incidents.of_every_group import MONITOR_ERROR
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.records import POLLED, GroupGeneration, Row, Sampled
@@ -333,11 +330,3 @@ def test_a_stuck_rebalance_is_over_when_the_group_is_seen_with_other_members() -
     ended = incidents(polled.fold([], NOW_MS + 90_000))
     assert [each.rule for each in ended if each.resolved_at_ms is not None] == ["stuck_rebalance"]
     assert ended[-1].message.endswith("with other members")
-
-
-def test_the_document_names_the_rules_that_are_judged() -> None:
-    text = (Path(__file__).parents[3] / "docs" / "sampled.md").read_text(encoding="utf-8")
-    listed = text.split("These rules look at one assignment alone")[1].split("Of a group with static members")[0]
-    alone = {rule.title for rule in RULES if not rule.needs_every_generation and rule is not MONITOR_ERROR}
-    differ = set(re.findall(r"`(\w+)`", listed)) ^ alone
-    assert not differ, "docs/sampled.md lists exactly the rules without needs_every_generation; mend its list by hand"
