@@ -4,7 +4,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.core import connect_metrics
 from . import queries, shared, tables
-from .frames import assembled, frame, label_values
+from .frames import assembled, frame, one_group
 from .panels import Panel, graph, matrix, number, rows, sql_graph
 from .places import CONNECT as HERE
 from .queries import ONE_GROUP, line
@@ -27,11 +27,8 @@ CELLS = {
 
 def connect() -> Any:
     base = frame(HERE, "One Connect cluster: tasks, workers, delays and incidents.", marks=tables.GROUP_SQL)
-    base = base.with_variable(label_values("cluster", connect_metrics.UNASSIGNED_TASKS))
-    groups = label_values("group", connect_metrics.UNASSIGNED_TASKS, scope='cluster="$cluster"')
-    return assembled(
-        base.with_variable(groups), [("Now", _now()), ("Over time", _over_time()), ("Details", _details())]
-    )
+    base = one_group(base, connect_metrics.UNASSIGNED_TASKS)
+    return assembled(base, [("Now", _now()), ("Over time", _over_time()), ("Details", _details())])
 
 
 def _now() -> list[Panel]:

@@ -68,9 +68,11 @@ def rebalances(sql: str) -> dashboards.AnnotationQuery:
     )
 
 
-def label_values(name: str, metric: Metric, *, scope: str = "") -> dashboards.QueryVariable:
-    """A variable whose values are the values of the label of this name; `scope` chains it to earlier variables."""
-    return _choice(_of_label(name, name, metric, scope), several=False)
+def one_group(base: dashboards.Dashboard, metric: Metric) -> dashboards.Dashboard:
+    """The dashboard with a choice of one cluster, and of one of its groups that have this metric."""
+    cluster = _choice(_of_label(CLUSTER, CLUSTER, metric, ""), several=False)
+    group = _choice(_of_label("group", "group", metric, 'cluster="$cluster"'), several=False)
+    return base.with_variable(cluster).with_variable(group)
 
 
 def several_clusters(base: dashboards.Dashboard, metric: Metric) -> dashboards.Dashboard:

@@ -4,7 +4,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.core import connect_metrics, metrics
 from . import queries, shared, tables
-from .frames import assembled, frame, label_values
+from .frames import assembled, frame, one_group
 from .lag import lag
 from .panels import Panel, graph, number, rows, states
 from .places import GROUP as HERE
@@ -17,8 +17,7 @@ def group() -> Any:
         "One consumer group or Connect cluster: generations, assignments, verdicts and incidents.",
         marks=tables.GROUP_SQL,
     )
-    base = base.with_variable(label_values("cluster", metrics.GROUP_GENERATION))
-    base = base.with_variable(label_values("group", metrics.GROUP_GENERATION, scope='cluster="$cluster"'))
+    base = one_group(base, metrics.GROUP_GENERATION)
     return assembled(base, [("Now", _now()), ("Over time", _over_time()), ("Lag", lag()), ("Details", _details())])
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from rebalance_monitor.streaming.core import streams_metrics
 from . import queries, shared, streams_tables, tables
-from .frames import assembled, frame, label_values
+from .frames import assembled, frame, one_group
 from .panels import Panel, graph, number, rows
 from .places import STREAMS as HERE
 from .queries import ONE_GROUP, line
@@ -12,8 +12,7 @@ from .queries import ONE_GROUP, line
 
 def streams() -> Any:
     base = frame(HERE, "One Streams application: tasks, copies, moves and probing rebalances.", marks=tables.GROUP_SQL)
-    base = base.with_variable(label_values("cluster", streams_metrics.TASKS))
-    base = base.with_variable(label_values("group", streams_metrics.TASKS, scope='cluster="$cluster"'))
+    base = one_group(base, streams_metrics.TASKS)
     return assembled(base, [("Now", _now()), ("Over time", _over_time()), ("Details", _details())])
 
 

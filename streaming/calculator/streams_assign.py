@@ -73,7 +73,7 @@ def application_of(given: dict[str, Any], release: str) -> StreamsApplication:
         tasks=tuple(_task(task) for task in given["tasks"]),
         clients=tuple(_client(client) for client in given["clients"]),
         configs=configs_of(given["config"]),
-        racks={_partition(text): tuple(racks) for text, racks in (given.get("racks") or {}).items()},
+        racks={partition_of(text): tuple(racks) for text, racks in (given.get("racks") or {}).items()},
     )
 
 
@@ -95,8 +95,8 @@ def configs_of(given: Mapping[str, Any]) -> AssignmentConfigs:
 def _task(given: dict[str, Any]) -> StreamsTask:
     return StreamsTask(
         id=task_of(given["id"]),
-        sources=tuple(_partition(text) for text in given["partitions"]),
-        changelogs=tuple(_partition(text) for text in given["changelogs"]),
+        sources=tuple(partition_of(text) for text in given["partitions"]),
+        changelogs=tuple(partition_of(text) for text in given["changelogs"]),
         stateful=given["stateful"],
         end_offset_sum=given.get("endOffsetSum") or 0,
         has_stores=given.get("hasStores"),
@@ -110,7 +110,7 @@ def _client(given: dict[str, Any]) -> StreamsClient:
             StreamsConsumer(
                 id=consumer["id"],
                 rack=consumer["rack"],
-                owned=tuple(_partition(text) for text in consumer["owned"]),
+                owned=tuple(partition_of(text) for text in consumer["owned"]),
                 offset_sums={task_of(text): total for text, total in consumer["offsetSums"].items()},
             )
             for consumer in given["consumers"]
@@ -119,7 +119,7 @@ def _client(given: dict[str, Any]) -> StreamsClient:
     )
 
 
-def _partition(text: str) -> TopicPartition:
+def partition_of(text: str) -> TopicPartition:
     topic, _, number = text.rpartition("-")
     return topic, int(number)
 

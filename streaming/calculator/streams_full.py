@@ -23,7 +23,7 @@ from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.schemas.streams_assignment import decode_assignment_info
 from rebalance_monitor.schemas.streams_subscription import decode_subscription_info
 from .own_assignors import OwnAssignors, none
-from .streams_assign import configs_of
+from .streams_assign import configs_of, partition_of
 from .streams_bytes import assignment_bytes, assignment_json
 
 _OPTIMIZED = frozenset({"all", "reuse.ktable.source.topics"})
@@ -72,7 +72,7 @@ def _member(given: dict[str, Any], release: Release) -> GroupMember:
         version=info.version,
         latest_supported=info.latest_supported,
         process_id=UUID(bytes=info.process_id),
-        owned=tuple(_partition(text) for text in given["owned"]),
+        owned=tuple(partition_of(text) for text in given["owned"]),
         offset_sums={TaskId(*task): total for task, total in info.sums().items()},
         host_info=host_info_of(info.end_point),
         tags=dict(info.client_tags),
@@ -81,16 +81,11 @@ def _member(given: dict[str, Any], release: Release) -> GroupMember:
     )
 
 
-def _partition(text: str) -> TopicPartition:
-    topic, _, number = text.rpartition("-")
-    return topic, int(number)
-
-
 def _cluster(given: dict[str, Any], this: dict[str, Any]) -> ClusterView:
     return ClusterView(
         topics={topic: [tuple(racks) for racks in partitions] for topic, partitions in this["topics"].items()},
-        end_offsets={_partition(text): offset for text, offset in this["endOffsets"].items()},
-        committed={_partition(text): offset for text, offset in this["committed"].items()},
+        end_offsets={partition_of(text): offset for text, offset in this["endOffsets"].items()},
+        committed={partition_of(text): offset for text, offset in this["committed"].items()},
         offsets_fail=bool(this.get("offsetsFail")),
         new_topic_racks=tuple(given.get("defaultReplicaRacks") or (None,)),
     )

@@ -2,9 +2,8 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from rebalance_monitor.streaming.core.clocks.others import OtherClocks
-from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.fold.state import Saved
@@ -32,22 +31,9 @@ class Guarded:
         state: Saved | None,
         rows: Sequence[Row],
         tick: Tick | None,
-        *,
-        knowledge: Knowledge = NOTHING_KNOWN,
-        end_of_input: bool = False,
-        witnesses: OtherClocks | None = None,
+        **more: Any,
     ) -> FoldOutcome:
-        outcome = fold_isolated(
-            settings,
-            group,
-            state,
-            pieces_of(rows),
-            tick,
-            knowledge=knowledge,
-            end_of_input=end_of_input,
-            witnesses=witnesses,
-            fold=self._fold,
-        )
+        outcome = fold_isolated(settings, group, state, pieces_of(rows), tick, fold=self._fold, **more)
         self.errors += ((group, error) for error in outcome.errors)
         return outcome
 

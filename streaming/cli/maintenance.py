@@ -77,7 +77,7 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
         from rebalance_monitor.streaming.store import maintenance
 
         stored = maintenance.listed(connection, now_ms, everything=everything)
-    objects = [_object(one, _state(one, now_ms)) for one in configured if everything or one.until_ms > now_ms]
+    objects = [_object(one, one.state(now_ms)) for one in configured if everything or one.until_ms > now_ms]
     objects += [_object(one.window, one.state(now_ms), one) for one in stored]
     if output == "json":
         for window in objects:
@@ -143,12 +143,6 @@ def _now_ms() -> int:
 
 def _utc(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _state(window: Maintenance, now_ms: int) -> str:
-    if now_ms < window.from_ms:
-        return "planned"
-    return "running" if now_ms < window.until_ms else "over"
 
 
 def _object(window: Maintenance, state: str, stored: "Stored | None" = None) -> dict[str, Any]:

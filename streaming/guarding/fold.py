@@ -72,7 +72,7 @@ class FoldGroup(Protocol):
         witnesses: OtherClocks | None = None,
         before_record: Callable[[Row], None] = ...,
     ) -> FoldOutcome:
-        """FoldGroup these rows, then the tick."""
+        """Fold these rows, then the tick."""
 
 
 def fold_isolated(

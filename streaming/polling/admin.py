@@ -18,7 +18,7 @@ def admin_of(client: Mapping[str, str], name: str) -> Any:
     """
     from confluent_kafka.admin import AdminClient
 
-    settings = {"client.id": f"rebalance-monitor-{name}", "log_level": "0", "error_cb": _connection_broke, **client}
+    settings = {"client.id": f"rebalance-monitor-{name}", "log_level": "0", "error_cb": connection_broke, **client}
     return AdminClient(connecting(settings))
 
 
@@ -47,7 +47,7 @@ def code_of(why: BaseException) -> int:
     return int(first.code()) if hasattr(first, "code") else 0
 
 
-def _connection_broke(_error: Any) -> None:
+def connection_broke(_error: Any) -> None:
     """Says nothing: a broken connection shows as requests that fail."""
 
 

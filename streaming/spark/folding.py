@@ -54,7 +54,7 @@ class FoldMany(Protocol):
 
 
 class FoldHere:
-    """FoldGroup for one group after the other."""
+    """One group after the other."""
 
     def __init__(self, fold: FoldGroup = fold_group, goes_on: Callable[[], None] = lambda: None) -> None:
         """`goes_on` is called before each group."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rebalance_monitor.streaming.config.amazon import connecting
+from rebalance_monitor.streaming.polling.admin import connection_broke
 from .coordinator_topic import LogRecord, LogRecords
 from .reading import ASSIGNED_ONLY
 
@@ -34,7 +35,7 @@ class KafkaLogTopic:
             "isolation.level": "read_uncommitted",
             "queued.max.messages.kbytes": "4096",
             "fetch.max.bytes": "4194304",
-            "error_cb": _connection_broke,
+            "error_cb": connection_broke,
         }
         self._consumer = Consumer(connecting(settings))
         self._consumer.assign([TopicPartition(self._topic, *at) for at in offsets.items()])
@@ -66,7 +67,3 @@ class KafkaLogTopic:
         if self._consumer is not None:
             self._consumer.close()
             self._consumer = None
-
-
-def _connection_broke(_error: Any) -> None:
-    """Says nothing: where no broker answers, the questions beside the reading fail."""

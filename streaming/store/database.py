@@ -47,6 +47,15 @@ class NotSetUp(Exception):
     """The database has no such table, or one of a version before."""
 
 
+@contextmanager
+def set_up() -> Iterator[None]:
+    """Statements that are run before any job has made the tables. NotSetUp."""
+    try:
+        yield
+    except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as why:
+        raise NotSetUp from why
+
+
 class DatabaseUnreachable(Exception):
     """The database can't be reached or used. The text says which, why, and what to do; it holds no password."""
 

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from psycopg.errors import UndefinedColumn, UndefinedTable
-
 from rebalance_monitor.streaming.supervision import Answerable, Supervised
-from .database import Connection, Database, DatabaseUnreachable, NotSetUp
+from .database import Connection, Database, DatabaseUnreachable, set_up
 from .text import clean
 
 LOOK_EVERY_S = 2.0
@@ -76,21 +74,16 @@ def known(connection: Connection, shown_for_s: float) -> list[TopicGaps]:
 
 def listed(connection: Connection, *, everything: bool = False) -> list[StoredGap]:
     """Gaps that nobody has acknowledged, the oldest first; with `everything` the others too. NotSetUp."""
-    try:
+    with set_up():
         rows = connection.execute(_LIST, (everything,)).fetchall()
-    except (UndefinedTable, UndefinedColumn) as why:
-        raise NotSetUp from why
     names = StoredGap.__slots__
     return [StoredGap(**dict(zip(names, row, strict=True))) for row in rows]
 
 
 def acknowledge(connection: Connection, operator: str, cluster: str | None = None, topic: str | None = None) -> int:
     """Take note of every gap, or those of one cluster or topic; returns how many were open. NotSetUp."""
-    try:
-        done = connection.execute(_ACKNOWLEDGE, (clean(operator), cluster, cluster, topic, topic))
-    except (UndefinedTable, UndefinedColumn) as why:
-        raise NotSetUp from why
-    return done.rowcount
+    with set_up():
+        return connection.execute(_ACKNOWLEDGE, (clean(operator), cluster, cluster, topic, topic)).rowcount
 
 
 class GapWatch:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from psycopg.errors import RaiseException, UndefinedTable
+from psycopg.errors import RaiseException
 
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, muting
-from .database import Connection, NotSetUp
+from .database import Connection, set_up
 from .text import clean
 
 # A window given on the command line is seen by the job after this time at the latest, while it commits.
@@ -48,11 +48,7 @@ class Stored:
 
     def state(self, now_ms: int) -> str:
         """planned, running, over or ended (before its time)."""
-        if self.ended_at is not None:
-            return "ended"
-        if now_ms < self.window.from_ms:
-            return "planned"
-        return "running" if now_ms < self.window.until_ms else "over"
+        return self.window.state(now_ms) if self.ended_at is None else "ended"
 
 
 class Windows:
@@ -85,7 +81,7 @@ class Windows:
 
 def add(connection: Connection, window: Maintenance, operator: str) -> str:
     """Stores a window; returns its id. NotSetUp before the job's first start."""
-    try:
+    with set_up():
         row = connection.execute(
             'insert into rebalance_monitor.maintenance (cluster, "groups", owner, reason, from_ms, until_ms, operator)'
             " values (%s, %s, %s, %s, %s, %s, %s) returning window_id",
@@ -94,18 +90,14 @@ def add(connection: Connection, window: Maintenance, operator: str) -> str:
                 window.from_ms, window.until_ms, clean(operator),
             ),
         ).fetchone()  # fmt: skip
-    except UndefinedTable as why:
-        raise NotSetUp from why
     assert row is not None
     return str(row[0])
 
 
 def listed(connection: Connection, now_ms: int, *, everything: bool = False) -> list[Stored]:
     """Windows that run or are planned; with `everything` those of the past too."""
-    try:
+    with set_up():
         rows = connection.execute(_LIST, (everything, now_ms)).fetchall()
-    except UndefinedTable as why:
-        raise NotSetUp from why
     return [
         Stored(
             window=_window(row[:7]),
@@ -125,12 +117,11 @@ def end(connection: Connection, window_id: str, operator: str) -> None:
     if not (window_id.isdecimal() and len(window_id) <= 18):
         raise NoSuchWindow(f"{window_id!r} is no window's id; `maintenance list` shows them")
     try:
-        row = connection.execute(
-            "update rebalance_monitor.maintenance set ended_operator = %s where window_id = %s returning window_id",
-            (clean(operator), int(window_id)),
-        ).fetchone()
-    except UndefinedTable as why:
-        raise NotSetUp from why
+        with set_up():
+            row = connection.execute(
+                "update rebalance_monitor.maintenance set ended_operator = %s where window_id = %s returning window_id",
+                (clean(operator), int(window_id)),
+            ).fetchone()
     except RaiseException as why:
         raise NoSuchWindow(f"window {window_id} is already ended") from why
     if row is None:

@@ -28,6 +28,12 @@ class Maintenance:
         inside = self.from_ms <= now_ms < self.until_ms
         return inside and fnmatchcase(cluster, self.cluster) and fnmatchcase(group, self.groups)
 
+    def state(self, now_ms: int) -> str:
+        """planned, running or over."""
+        if now_ms < self.from_ms:
+            return "planned"
+        return "running" if now_ms < self.until_ms else "over"
+
 
 def muting(windows: Iterable[Maintenance], cluster: str, group: str, now_ms: int) -> Maintenance | None:
     """The window that mutes this group now; of several the one that lasts longest."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,7 +24,7 @@ from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.folding import FoldMany, fold_here
 from rebalance_monitor.streaming.spark.rows import Batch, Reached, batch_of, decoded_row
 from tests.streaming.spark.lines import raw_of
-from tests.streaming.spark.memory_store import MemoryStore
+from tests.streaming.spark.memory_store import MemoryStore, OwnStore
 
 CAPTURES = Path(__file__).parents[2] / "vectors" / "captures"
 CLUSTER_ID = "kafka-1"
@@ -58,6 +59,12 @@ def batch(
     }
     raw = [raw_of(partition((row.topic, row.partition)).topic_id, row) for row in rows]
     return batch_of(raw, reached, None if tick_ms is None else Tick(tick_ms), groups)
+
+
+def batch_function(store: OwnStore, settings: ClusterSettings, **more: Any) -> BatchFunction:
+    """Of a job that has become the store's writer; `more`: what is not as usual."""
+    usual = {"cluster_id": CLUSTER_ID, "started_ms": 0, "on_results": lambda _: None, "publish": lambda _: None}
+    return BatchFunction(store, settings, **{"writer_epoch": store.claim(), **usual, **more})
 
 
 class Run:

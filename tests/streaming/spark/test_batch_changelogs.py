@@ -9,13 +9,12 @@ from rebalance_monitor.streaming.core.cluster.changelogs import ChangelogEnds
 from rebalance_monitor.streaming.core.cluster.progress import ProgressSample
 from rebalance_monitor.streaming.core.model.results import Incident, Severity
 from rebalance_monitor.streaming.core.ports import Commit, Range
-from rebalance_monitor.streaming.spark.batch import BatchFunction
 from rebalance_monitor.streaming.spark.learning import Askers
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story
 from tests.streaming.core.rules.cases_streams_across import CHANGELOG, ONE_WARM_UP, probing
 from tests.streaming.core.rules.streams import group, record
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, batch
+from tests.streaming.spark.test_batch import batch, batch_function
 from tests.streaming.spark.test_batch_progress import Brokers
 from tests.streaming.spark.test_batch_samples import Brokers as TopicBrokers
 
@@ -28,16 +27,8 @@ class Job:
     def __init__(self, story: Story) -> None:
         self.story, self.store, self.offsets, self.topics = story, MemoryStore(), Brokers(), TopicBrokers()
         self.said: list[Incident] = []
-        self.function = BatchFunction(
-            self.store,
-            story.settings,
-            cluster_id=CLUSTER_ID,
-            writer_epoch=self.store.claim(),
-            started_ms=0,
-            on_results=lambda _report: None,
-            publish=lambda _control: None,
-            askers=Askers(topics=self.topics, progress=self.offsets),
-        )
+        askers = Askers(topics=self.topics, progress=self.offsets)
+        self.function = batch_function(self.store, story.settings, askers=askers)
 
     def batch(self) -> Commit:
         """What came since the last one, and a tick."""

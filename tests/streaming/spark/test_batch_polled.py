@@ -9,13 +9,13 @@ from rebalance_monitor.streaming.core.model.results import Generation, Grade, St
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.ports import Commit, GroupKey
 from rebalance_monitor.streaming.core.reading.snapshots import Snapshot, SnapshotPoll
-from rebalance_monitor.streaming.spark.batch import BatchFunction, kind_names
+from rebalance_monitor.streaming.spark.batch import kind_names
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.learning import HOME, Askers
 from tests.streaming.core.polled import snapshot_of
 from tests.streaming.core.rules.consumers import Consumer, group, shares
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, batch
+from tests.streaming.spark.test_batch import batch, batch_function
 
 SETTINGS = ClusterSettings(name="cluster")
 NOW_MS = 1_800_000_000_000
@@ -37,16 +37,7 @@ class PolledJob:
         self.polls: list[SnapshotPoll] = []
         self.controls: list[Control] = []
         self.expected = frozenset[str]()
-        self.function = BatchFunction(
-            store,
-            SETTINGS,
-            cluster_id=CLUSTER_ID,
-            writer_epoch=store.claim(),
-            started_ms=0,
-            on_results=lambda _report: None,
-            publish=self.controls.append,
-            askers=Askers(groups=self),
-        )
+        self.function = batch_function(store, SETTINGS, publish=self.controls.append, askers=Askers(groups=self))
 
     def since(self, answered_ms: int | None) -> Sequence[SnapshotPoll]:
         return [one for one in self.polls if answered_ms is None or one.answered_ms > answered_ms]

@@ -6,7 +6,6 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.cluster.progress import PartitionOffsets, ProgressSample
 from rebalance_monitor.streaming.core.model.results import Generation, GroupProgress, Incident
 from rebalance_monitor.streaming.core.ports import Commit, Range
-from rebalance_monitor.streaming.spark.batch import BatchFunction
 from rebalance_monitor.streaming.spark.learning import Askers
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story
 from tests.streaming.core.rules.cases_consumer_time import ROUNDROBIN, WHOLE
@@ -14,7 +13,7 @@ from tests.streaming.core.rules.cases_progress import EVERY_MS, LONG_MS, STANDS
 from tests.streaming.core.rules.cases_record import fresh_pair
 from tests.streaming.core.rules.consumers import Consumer, group, record
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, batch
+from tests.streaming.spark.test_batch import batch, batch_function
 
 
 class Brokers:
@@ -48,16 +47,8 @@ class Job:
 
     def __init__(self, story: Story, store: MemoryStore, *patterns: str) -> None:
         self.story, self.store, self.brokers, self.now_ms = story, store, Brokers(), story.now_ms
-        self.function = BatchFunction(
-            store,
-            story.settings,
-            cluster_id=CLUSTER_ID,
-            writer_epoch=store.claim(),
-            started_ms=0,
-            on_results=lambda _report: None,
-            publish=lambda _control: None,
-            askers=Askers(progress=self.brokers, progress_groups=patterns),
-        )
+        askers = Askers(progress=self.brokers, progress_groups=patterns)
+        self.function = batch_function(store, story.settings, askers=askers)
 
     def batch(self) -> Commit:
         """What came since the last one, and a tick."""

@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from rebalance_monitor.streaming.core.cluster.topics import TopicSample
 from rebalance_monitor.streaming.core.model.results import Generation, Grade
 from rebalance_monitor.streaming.core.ports import Commit, Range
-from rebalance_monitor.streaming.spark.batch import BatchFunction
 from rebalance_monitor.streaming.spark.channel import Control
 from rebalance_monitor.streaming.spark.learning import SAMPLED_AFTER_MS, Askers
 from tests.streaming.core.rules.builders import OFFSETS, Story
 from tests.streaming.core.rules.consumers import group, record, shares
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, batch
+from tests.streaming.spark.test_batch import batch, batch_function
 
 BALANCED = shares(m1="a-0 a-1", m2="a-2")
 GROWN = shares(m1="a-0 a-1", m2="a-2 a-3")
@@ -40,15 +39,8 @@ class Job:
     def __init__(self, story: Story, store: MemoryStore, brokers: Brokers) -> None:
         self.story, self.store, self.brokers = story, store, brokers
         self.controls: list[Control] = []
-        self.function = BatchFunction(
-            store,
-            story.settings,
-            cluster_id=CLUSTER_ID,
-            writer_epoch=store.claim(),
-            started_ms=0,
-            on_results=lambda _report: None,
-            publish=self.controls.append,
-            askers=Askers(topics=brokers),
+        self.function = batch_function(
+            store, story.settings, publish=self.controls.append, askers=Askers(topics=brokers)
         )
 
     def batch(self, now_ms: int) -> Commit:
@@ -146,15 +138,7 @@ def test_what_the_job_before_knew_is_not_asked_again() -> None:
 def test_nobody_is_asked_where_polling_is_off() -> None:
     story = group("range", BALANCED)
     store = MemoryStore()
-    function = BatchFunction(
-        store,
-        story.settings,
-        cluster_id=CLUSTER_ID,
-        writer_epoch=store.claim(),
-        started_ms=0,
-        on_results=lambda _report: None,
-        publish=lambda _control: None,
-    )
+    function = batch_function(store, story.settings)
     function(batch(story.rows, {(OFFSETS, story.rows[0].partition): Range(0, 100)}, story.now_ms + 100), 0)
     commit = store.last_batch()
     told = last(commit)

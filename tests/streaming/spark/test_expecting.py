@@ -5,13 +5,12 @@ from dataclasses import replace
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.model.settings import Expectations, Owner
 from rebalance_monitor.streaming.core.ports import Range
-from rebalance_monitor.streaming.spark.batch import BatchFunction
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story
 from tests.streaming.core.rules.cases_consumer_time import ROUNDROBIN, WHOLE
 from tests.streaming.core.rules.cases_expected import FEWER
 from tests.streaming.core.rules.consumers import group
 from tests.streaming.spark.memory_store import MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, batch
+from tests.streaming.spark.test_batch import batch, batch_function
 
 MEMBERS = len(WHOLE)
 MINUTE_MS = 60_000
@@ -31,10 +30,7 @@ class Started:
                        for groups, least in expected.items())  # fmt: skip
         self.story, self.store = told, store
         settings = replace(told.settings, owners=owners)
-        self.function = BatchFunction(
-            store, settings, cluster_id=CLUSTER_ID, writer_epoch=store.claim(), started_ms=told.now_ms,
-            on_results=lambda _report: None, publish=lambda _control: None,
-        )  # fmt: skip
+        self.function = batch_function(store, settings, started_ms=told.now_ms)
 
     def reads(self, *, to_the_end: bool = True) -> list[tuple[str, str]]:
         """A batch with what is new of the story, and what it said of members: group and transition, but for updates,

@@ -8,11 +8,10 @@ from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.core.model.results import Generation, JobState, Result
 from rebalance_monitor.streaming.core.ports import GroupKey
-from rebalance_monitor.streaming.spark.batch import BatchFunction
 from rebalance_monitor.streaming.spark.settling import AT_ONCE_MS, Turns
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.spark.memory_store import AT_ONCE, MemoryStore
-from tests.streaming.spark.test_batch import CLUSTER_ID, Run, batch, final
+from tests.streaming.spark.test_batch import Run, batch, batch_function, final
 from tests.streaming.spark.test_waiting_batches import RECORDS, long_wait, ranges, read_in_batches
 
 MOST = 100
@@ -23,15 +22,8 @@ class Bounded(Run):
 
     def __init__(self, story: Story, store: MemoryStore) -> None:
         super().__init__(story.settings, store)
-        self.function = BatchFunction(
-            store,
-            story.settings,
-            cluster_id=CLUSTER_ID,
-            writer_epoch=store.claim(),
-            started_ms=0,
-            on_results=self.reports.append,
-            publish=self.controls.append,
-            most_settled=MOST,
+        self.function = batch_function(
+            store, story.settings, on_results=self.reports.append, publish=self.controls.append, most_settled=MOST
         )
 
 
