@@ -16,6 +16,8 @@ import requests
 from grafana_api import grafana_api as client
 from grafana_api.grafana_face import GrafanaFace
 
+TIMEOUT_S = 10.0
+
 
 class GrafanaRefused(Exception):
     """Grafana did not do what was asked; the text is one sentence for the user."""
@@ -33,7 +35,7 @@ class HeldDashboard:
 class Grafana:
     """A Grafana reached over its HTTP API with a service account's token."""
 
-    def __init__(self, url: str, token: str, timeout_s: float = 10.0) -> None:
+    def __init__(self, url: str, token: str) -> None:
         if "@" in url:
             raise GrafanaRefused("the address of Grafana must hold no user and no password; the token says who asks")
         try:
@@ -51,7 +53,7 @@ class Grafana:
             port=port,
             protocol=parts.scheme,
             url_path_prefix=f"{prefix}/" if prefix else "",
-            timeout=timeout_s,
+            timeout=TIMEOUT_S,
         )
 
     def has_folder(self, uid: str) -> bool:

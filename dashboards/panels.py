@@ -42,6 +42,10 @@ class SqlQuery(Dataquery, builder.Builder["SqlQuery"]):
         }
 
 
+WIDE = 12
+"""Half of a dashboard's width."""
+
+
 def number(
     title: str,
     expr: str,
@@ -77,7 +81,7 @@ def graph(
     *,
     unit: str,
     description: str,
-    span: int = 12,
+    span: int = WIDE,
     stacked: bool = False,
 ) -> timeseries.Panel:
     """Lines over time; `queries` = (expression, legend)."""
@@ -111,7 +115,7 @@ def _lines(title: str, *, unit: str, description: str, span: int) -> timeseries.
     )
 
 
-def states(title: str, expr: str, legend: str, *, description: str, span: int = 12) -> statetimeline.Panel:
+def states(title: str, expr: str, legend: str, *, description: str) -> statetimeline.Panel:
     """A line for each series, filled while it is there: what was the case, and for how long."""
     query = prometheus.Dataquery().expr(expr).range().legend_format(legend).ref_id("A")
     shown = {"1": dashboard.ValueMappingResult(color="blue", text="yes")}
@@ -121,7 +125,7 @@ def states(title: str, expr: str, legend: str, *, description: str, span: int = 
         .description(description)
         .datasource(PROMETHEUS)
         .unit("none")
-        .span(span)
+        .span(WIDE)
         .height(8)
         .merge_values(True)
         .show_value(common.VisibilityMode.NEVER)
@@ -130,12 +134,10 @@ def states(title: str, expr: str, legend: str, *, description: str, span: int = 
     )
 
 
-def sql_graph(
-    title: str, sql: str, *, unit: str, description: str, span: int = 12, bars: bool = False
-) -> timeseries.Panel:
+def sql_graph(title: str, sql: str, *, unit: str, description: str, bars: bool = False) -> timeseries.Panel:
     """Lines or bars over time from the database: a column `time`, every other column a line."""
     return (
-        _lines(title, unit=unit, description=description, span=span)
+        _lines(title, unit=unit, description=description, span=WIDE)
         .datasource(POSTGRES)
         .draw_style(common.GraphDrawStyle.BARS if bars else common.GraphDrawStyle.LINE)
         .line_interpolation(common.LineInterpolation.STEP_AFTER)

@@ -43,7 +43,6 @@ class AuditProcess:
         *,
         every_ms: int,
         timeout_ms: int,
-        first_after_ms: int = FIRST_AFTER_MS,
         command: Sequence[str] | None = None,
         answerable: Answerable | None = None,
         caught_up: Callable[[], bool] = lambda: True,
@@ -53,7 +52,7 @@ class AuditProcess:
         self._command = own if command is None else list(command)
         self._told = told
         self._begun, self._timeout_s, self._caught_up = False, timeout_ms / 1000, caught_up
-        self._every_ms, self._first_after_ms = every_ms, min(first_after_ms, every_ms)
+        self._every_ms, self._first_after_ms = every_ms, min(FIRST_AFTER_MS, every_ms)
         self._audited, self._ending = False, threading.Event()
         self._process: subprocess.Popen[str] | None = None
         self._thread = Supervised("audit", self._step, answerable, stop=self._ending)

@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from rebalance_monitor.streaming.web.rows import GroupName
@@ -64,7 +64,7 @@ class Question:
         raise InputError(f"no group {name!r} is known{where}; `rebalance-monitor status` lists those that are")
 
 
-def source_of(arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> GroupSource:
+def source_of(arguments: argparse.Namespace) -> GroupSource:
     """Where a command's answers come from. A capture is read here."""
     at_ms = None if arguments.at is None else moment_ms(arguments.at, "--at")
     logs = getattr(arguments, "coordinator_log", None) or ()
@@ -72,12 +72,12 @@ def source_of(arguments: argparse.Namespace, environment: Mapping[str, str] = os
         return capture_of(arguments.capture, at_ms, logs)
     if logs:
         raise InputError("--coordinator-log is of a capture; a running monitor reads clusters[].coordinator_log.files")
-    return MonitorGroups(api_from(arguments.url, environment), at_ms)
+    return MonitorGroups(api_from(arguments.url, os.environ), at_ms)
 
 
-def question_of(arguments: argparse.Namespace, environment: Mapping[str, str] = os.environ) -> Question:
+def question_of(arguments: argparse.Namespace) -> Question:
     """The question of a command's arguments. A capture is read here."""
-    source = source_of(arguments, environment)
+    source = source_of(arguments)
     since = getattr(arguments, "since", None)
     since_ms = None if since is None else source.at_ms - duration_ms(since, "--since")
     return Question(source, tuple(arguments.group or ()), arguments.cluster, since_ms)

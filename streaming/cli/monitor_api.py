@@ -44,10 +44,9 @@ class _Stays(urllib.request.HTTPRedirectHandler):
 class MonitorApi:
     """The API at `url`, the page's address; a user and a password in it are for HTTP's basic scheme."""
 
-    def __init__(self, url: str, token: str | None = None, timeout_s: float = TIMEOUT_S) -> None:
+    def __init__(self, url: str, token: str | None = None) -> None:
         parts = _checked(url)
         self.url = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path.rstrip("/"), "", ""))
-        self._timeout_s = timeout_s
         self._headers = {"Accept": "application/json"}
         if token:
             self._headers["Authorization"] = f"Bearer {token}"
@@ -65,7 +64,7 @@ class MonitorApi:
         address = f"{self.url}{PREFIX}/{route}" + (f"?{urlencode(given)}" if given else "")
         request = urllib.request.Request(address, headers=self._headers)
         try:
-            with self._opener.open(request, timeout=self._timeout_s) as answer:
+            with self._opener.open(request, timeout=TIMEOUT_S) as answer:
                 found = _parsed(answer)
         except urllib.error.HTTPError as why:
             with why:

@@ -89,13 +89,16 @@ def _run(
     from rebalance_monitor.streaming.metrics.prometheus import Exporter
     from rebalance_monitor.streaming.spark.clusters import run_job
     from rebalance_monitor.streaming.spark.job_ports import JobPorts, Served
+    from rebalance_monitor.streaming.store.archive import ParquetArchive
     from rebalance_monitor.streaming.store.coordinator_reasons import ReasonsKeeper
     from rebalance_monitor.streaming.store.gaps import GapWatch
+    from rebalance_monitor.streaming.store.history import HistoryKeeper
     from rebalance_monitor.streaming.store.known_ends import EndsKeeper
     from rebalance_monitor.streaming.store.lease import Lease
     from rebalance_monitor.streaming.store.maintenance import Windows
+    from rebalance_monitor.streaming.store.retention import Kept
     from rebalance_monitor.streaming.store.seeding import begin_from_live
-    from . import keeping, telling
+    from . import telling
     from .auditing import AuditProcess, installed
     from .page_process import PageProcess
 
@@ -124,7 +127,10 @@ def _run(
     exporter.start()
     exporter.gaps(known_gaps)
     log.info("metrics", extra={"fields": {"url": f"{exporter.url}/metrics"}})
-    history = keeping.history(settings, dsn, exporter)
+    storage = settings.storage
+    kept = Kept(days=storage.keep_days(), max_bytes=storage.max_bytes, summary_days=storage.summary_days())
+    archive = None if storage.archive is None else ParquetArchive(storage.archive)
+    history = HistoryKeeper(dsn, kept, exporter, exporter, archive)
     ending.callback(history.stop)
     notifying = telling.notifying(settings, dsn, exporter)
     ending.callback(notifying.stop)

@@ -55,11 +55,10 @@ class Live:
         team_of: TeamOf,
         readiness: Callable[[], Readiness],
         every_s: float = EVERY_S,
-        most: int = MOST_WATCHERS,
         beat_s: float = BEAT_S,
     ) -> None:
         self._reader, self._team_of, self._readiness = reader, team_of, readiness
-        self._every_s, self._most, self._beat_s = every_s, most, beat_s
+        self._every_s, self._beat_s = every_s, beat_s
         self._watchers: set[_Watcher] = set()
         self._task: asyncio.Task[None] | None = None
         self._looked = asyncio.Event()
@@ -88,7 +87,7 @@ class Live:
 
     def admit(self) -> None:
         """Raises Crowded when no further watcher is let in."""
-        if self._ended or len(self._watchers) >= self._most:
+        if self._ended or len(self._watchers) >= MOST_WATCHERS:
             raise Crowded
 
     async def stop(self) -> None:

@@ -28,10 +28,10 @@ class StreamingJob:
     """The endpoint of the streaming job at `url`; safe for many threads. `pinned`: its certificate where the files of
     it are at hand; else authorities that the machine trusts must have signed it."""
 
-    def __init__(self, url: str, timeout_s: float = TIMEOUT_S, pinned: Pinned | None = None) -> None:
+    def __init__(self, url: str, pinned: Pinned | None = None) -> None:
         self.url, self._pinned = url.rstrip("/"), pinned
         trusted = True if pinned is None else pinned.context
-        self._client = httpx.Client(timeout=timeout_s, trust_env=False, verify=trusted)
+        self._client = httpx.Client(timeout=TIMEOUT_S, trust_env=False, verify=trusted)
 
     def close(self) -> None:
         self._client.close()
