@@ -18,12 +18,7 @@ GRADES = {Grade.NOT_JUDGED, Grade.EXPLAINABLE, Grade.MATCH}
 
 def delayed() -> Story:
     """A worker is lost in generation 3; its jobs are handed out in generation 5."""
-    story = Story()
-    story.configure("c1", 2)
-    story.configure("c2", 3)
-    story.join("w1", "w2", "w3")
-    story.rebalance()
-    story.rebalance()
+    story = Story.begun({"c1": 2, "c2": 3}, "w1", "w2", "w3", rebalances=2)
     story.leave("w3")
     for after_ms in (1_000, 60_000, 250_000, 1_000):
         story.rebalance(after_ms=after_ms)

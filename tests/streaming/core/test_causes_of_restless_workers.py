@@ -5,10 +5,7 @@ from tests.streaming.core.rules.builders import Story, generations
 
 
 def test_a_new_configuration_read_during_a_delay_is_the_cause_of_the_rebalance_it_forces() -> None:
-    story = Story()
-    story.configure("c1", 4)
-    story.join("w1", "w2", "w3")
-    story.rebalance()
+    story = Story.begun({"c1": 4}, "w1", "w2", "w3")
     story.leave("w3")
     story.rebalance()
     story.configure("c1")
@@ -20,9 +17,5 @@ def test_a_new_configuration_read_during_a_delay_is_the_cause_of_the_rebalance_i
 
 
 def test_a_rebalance_without_any_sign_stays_unknown() -> None:
-    story = Story()
-    story.configure("c1", 4)
-    story.join("w1", "w2")
-    story.rebalance()
-    story.rebalance()
+    story = Story.begun({"c1": 4}, "w1", "w2", rebalances=2)
     assert [one.kind for one in generations(story.fold())[-1].cause] == ["unknown"]

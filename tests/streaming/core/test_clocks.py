@@ -22,12 +22,7 @@ def moved(row: Row, ms: int) -> Row:
 
 
 def in_a_window() -> Story:
-    story = Story()
-    story.configure("c1", 2)
-    story.configure("c2", 3)
-    story.join("w1", "w2", "w3")
-    story.rebalance()
-    story.rebalance()
+    story = Story.begun({"c1": 2, "c2": 3}, "w1", "w2", "w3", rebalances=2)
     story.leave("w3")
     story.rebalance()
     return story

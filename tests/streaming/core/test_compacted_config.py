@@ -68,12 +68,7 @@ def test_what_compaction_took_away_is_no_violation(what: Callable[[Story], None]
 
 def test_a_lost_job_whose_records_are_newer_than_the_loss_waits_like_any_other() -> None:
     """c2 was written anew between the worker's death and the round that misses it."""
-    story = Story()
-    story.configure("c1", 2)
-    story.configure("c2", 1)
-    story.join("w1", "w2")
-    story.rebalance()
-    story.rebalance()
+    story = Story.begun({"c1": 2, "c2": 1}, "w1", "w2", rebalances=2)
     assert "c2" in story.leave("w2").holds()
     end = len(story.snapshots) - 1
     story.configure("c2")
@@ -87,12 +82,7 @@ def test_a_lost_job_whose_records_are_newer_than_the_loss_waits_like_any_other()
 
 def test_a_job_that_waits_already_when_its_records_are_replaced_waits_on() -> None:
     """The round that missed c2 was told, but of c2 only what was written after that round is left."""
-    story = Story()
-    story.configure("c1", 2)
-    story.configure("c2", 1)
-    story.join("w1", "w2")
-    story.rebalance()
-    story.rebalance()
+    story = Story.begun({"c1": 2, "c2": 1}, "w1", "w2", rebalances=2)
     assert "c2" in story.leave("w2").holds()
     story.rebalance()
     end = len(story.snapshots) - 1

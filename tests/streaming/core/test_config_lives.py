@@ -14,12 +14,7 @@ MINUTE_MS = 60_000
 
 def two_lives() -> Story:
     """Connectors with many tasks first; then the topic begins anew, and its workers with it, with more records soon."""
-    story = Story()
-    story.configure("old1", 2)
-    story.configure("old2", 1)
-    story.join("w1", "w2")
-    story.rebalance()
-    story.rebalance()
+    story = Story.begun({"old1": 2, "old2": 1}, "w1", "w2", rebalances=2)
     for name in ("w1", "w2"):
         story.leave(name)
     story.wait(10 * MINUTE_MS)
@@ -68,10 +63,7 @@ def test_records_that_are_read_twice_are_no_new_topic() -> None:
 
 
 def test_a_writer_whose_clock_is_ahead_makes_no_new_topic() -> None:
-    story = Story()
-    story.configure("c1", 2)
-    story.join("w1", "w2")
-    story.rebalance()
+    story = Story.begun({"c1": 2}, "w1", "w2")
     ahead = [replace(row, timestamp_ms=row.timestamp_ms + 60 * MINUTE_MS) for row in story.rows if row.topic == CONFIGS]
     rest = [row for row in story.rows if row.topic != CONFIGS]
     story.rows = [*ahead, *rest]

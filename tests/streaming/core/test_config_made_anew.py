@@ -6,12 +6,7 @@ from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generatio
 
 
 def test_generations_older_than_the_config_topic_are_not_judged_by_it() -> None:
-    story = Story()
-    story.configure("old1", 2)
-    story.configure("old2", 1)
-    story.join("w1", "w2")
-    story.rebalance()
-    story.rebalance()
+    story = Story.begun({"old1": 2, "old2": 1}, "w1", "w2", rebalances=2)
     for name in ("w1", "w2"):
         story.leave(name)
     story.rows = [row for row in story.rows if row.topic != CONFIGS]
@@ -35,12 +30,7 @@ def test_generations_older_than_the_config_topic_are_not_judged_by_it() -> None:
 
 def soon_after() -> Story:
     """The topic is made anew within the minute, by the time of a group whose coordinator's clock is right."""
-    story = Story()
-    story.configure("old1", 2)
-    story.configure("old2", 1)
-    story.join("w1", "w2")
-    story.rebalance()
-    story.rebalance()
+    story = Story.begun({"old1": 2, "old2": 1}, "w1", "w2", rebalances=2)
     for name in ("w1", "w2"):
         story.leave(name)
     story.rows = [row for row in story.rows if row.topic != CONFIGS]

@@ -98,10 +98,7 @@ def test_time_stopped_is_0_only_where_statuses_were_told(more: Any, told: Any) -
 
 @pytest.mark.parametrize("killed", [True, False])
 def test_what_stood_still_while_a_group_had_no_members_is_not_known(killed: bool) -> None:
-    story = Story()
-    story.configure("a", 2)
-    story.join("w1")
-    story.rebalance()
+    story = Story.begun({"a": 2}, "w1")
     for one in ("a", "a-0", "a-1"):
         story.status(one, "RUNNING", "w1")
     story.wait(60_000)

@@ -33,11 +33,7 @@ def claimed_for_one_that_is_made_anew() -> Story:
 
 
 def begun() -> Story:
-    story = Story()
-    story.configure("c1", 2)
-    story.configure("c2", 1)
-    story.join("w1", "w2")
-    story.rebalance()
+    story = Story.begun({"c1": 2, "c2": 1}, "w1", "w2")
     return story
 
 

@@ -190,10 +190,7 @@ def test_a_worker_that_said_nothing_was_likely_lost_by_clocks_that_are_nearly_ri
 
 
 def test_of_a_worker_without_statuses_nobody_can_tell() -> None:
-    story = Story()
-    story.configure("c1", 4)
-    story.join("w1", "w2")
-    story.rebalance()
+    story = Story.begun({"c1": 4}, "w1", "w2")
     story.wait(60_000)
     story.leave("w2")
     story.rebalance(after_ms=SESSION_MS)

@@ -111,10 +111,7 @@ def test_a_loop_ends_when_its_changes_are_long_ago() -> None:
 
 
 def test_sixteen_failures_are_one_incident_of_sixteen_and_nothing_else() -> None:
-    story = Story()
-    story.configure("c1", 16)
-    story.join("w1", "w2")
-    story.rebalance()
+    story = Story.begun({"c1": 16}, "w1", "w2")
     for worker in story.workers.values():
         for name in worker.holds():
             story.status(name, "RUNNING", worker.name)

@@ -16,10 +16,7 @@ def record(story: Story) -> tuple[GroupGeneration, Observed]:
 
 
 def placed(placements: dict[str, tuple[str, ...]], configured: frozenset[ConnectorOrTask] = frozenset()) -> Intent:
-    story = Story()
-    story.configure("c", 1)
-    story.join("w1", "w2")
-    story.rebalance()
+    story = Story.begun({"c": 1}, "w1", "w2")
     body, observed = record(story)
     view = observed.views["connect-w2:8083-00000002"]
     views = {**observed.views, view.member_id: replace(view, worker="[::1]:8083")}

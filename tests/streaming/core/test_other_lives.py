@@ -17,11 +17,7 @@ from tests.streaming.core.test_clock_steps import Punctual, alarms, taken_over
 
 def gone_quiet() -> Story:
     """Two workers cut off for so long that the group is emptied and its id deleted; both have given up their jobs."""
-    story = Story()
-    story.configure("c1", 2)
-    story.join("w1", "w2")
-    story.rebalance()
-    story.rebalance()
+    story = Story.begun({"c1": 2}, "w1", "w2", rebalances=2)
     workers = list(story.workers.values())
     story.empty()
     story.tombstone()

@@ -23,11 +23,7 @@ def test_connectors_made_in_bulk_are_no_storm_though_the_config_topic_may_not_be
 
 
 def test_connectors_changed_in_bulk_are_no_storm_though_the_changes_were_compacted_away() -> None:
-    story = Story()
-    story.configure("c1", 2)
-    story.configure("c2", 2)
-    story.join("w1", "w2", "w3")
-    story.rebalance()
+    story = Story.begun({"c1": 2, "c2": 2}, "w1", "w2", "w3")
     for _ in range(8):
         story.configure("c1", 2)
         story.rebalance(after_ms=300)
@@ -49,10 +45,7 @@ def test_a_storm_is_one_though_the_config_topic_may_not_be_read() -> None:
 
 def test_a_worker_that_never_catches_up_is_told_though_it_leaves_and_rejoins() -> None:
     """It follows another config topic: after each try to catch up it leaves, and joins anew with what it was given."""
-    story = Story()
-    story.configure("c1", 4)
-    story.join("w1")
-    story.rebalance()
+    story = Story.begun({"c1": 4}, "w1")
     story.join("w2")
     story.workers["w2"].reads_until = 0
     story.rebalance()

@@ -131,10 +131,7 @@ def test_a_finding_names_the_member_it_is_about(
 
 
 def test_who_is_no_longer_alone_under_an_address_has_not_left() -> None:
-    story = Story()
-    story.configure("c1", 2)
-    story.join("w1")
-    story.rebalance()
+    story = Story.begun({"c1": 2}, "w1")
     story.join("w2")
     story.workers["w2"].advertises = story.workers["w1"].url
     story.rebalance()

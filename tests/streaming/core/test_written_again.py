@@ -32,10 +32,7 @@ def test_a_leader_one_record_behind_is_not_accused_by_the_copy() -> None:
 
 
 def test_copies_in_every_state_of_a_group_raise_nothing() -> None:
-    story = Story()
-    story.configure("c1", 3)
-    story.join("w1", "w2", "w3")
-    story.rebalance()
+    story = Story.begun({"c1": 3}, "w1", "w2", "w3")
     again(story)
     story.leave("w3")
     for after_ms in (1_000, 60_000, 250_000, 1_000):
@@ -69,10 +66,7 @@ def test_a_number_that_another_coordinator_hands_out_again_proves_nothing_of_the
 
 
 def test_an_earlier_generation_that_is_written_again_is_no_round_and_no_new_life() -> None:
-    story = Story()
-    story.configure("c1", 4)
-    story.join("w1", "w2", "w3")
-    story.rebalance()
+    story = Story.begun({"c1": 4}, "w1", "w2", "w3")
     first = story.rows[-1]
     story.leave("w3")
     story.rebalance()
@@ -88,10 +82,7 @@ def test_an_earlier_generation_that_is_written_again_is_no_round_and_no_new_life
 
 def test_a_delay_that_is_written_again_does_not_move_the_one_that_runs() -> None:
     """The copy shows less of a delay than the record before it, as if the leader had waited meanwhile."""
-    story = Story()
-    story.configure("c1", 6)
-    story.join("w1", "w2", "w3")
-    story.rebalance()
+    story = Story.begun({"c1": 6}, "w1", "w2", "w3")
     story.leave("w3")
     story.rebalance()
     story.join("w4")

@@ -77,6 +77,17 @@ class Story:
         self.commits: list[tuple[int, int, int]] = []
         self._processes = 0
 
+    @classmethod
+    def begun(cls, connectors: Mapping[str, int], *workers: str, rebalances: int = 1) -> "Story":
+        """Connectors, each with so many tasks, and workers that joined and rebalanced so often."""
+        story = cls()
+        for name, tasks in connectors.items():
+            story.configure(name, tasks)
+        story.join(*workers)
+        for _ in range(rebalances):
+            story.rebalance()
+        return story
+
     # -- what exists -----------------------------------------------------------------------------------------------
 
     def configure(self, name: str, tasks: int | None = None) -> None:

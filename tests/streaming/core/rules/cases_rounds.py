@@ -208,10 +208,7 @@ def somebody_else_leads() -> Story:
 
 
 def the_first_generation() -> Story:
-    story = Story()
-    story.configure("c1", 1)
-    story.join("w1")
-    story.rebalance()
+    story = Story.begun({"c1": 1}, "w1")
     return story
 
 

@@ -19,10 +19,7 @@ def say_running(story: Story, *silent: str) -> Story:
 
 
 def three_workers(*silent: str) -> Story:
-    story = Story()
-    story.configure("c1", 5)
-    story.join("w1", "w2", "w3")
-    story.rebalance()
+    story = Story.begun({"c1": 5}, "w1", "w2", "w3")
     story.wait(200)
     say_running(story, *silent)
     story.wait(30_000)

@@ -16,11 +16,7 @@ def rest(story: Story, name: str, state: str | None = "PAUSED") -> None:
 
 def two_workers() -> Story:
     """w1 and w2 run c1 and c2 with a task each."""
-    story = Story()
-    story.configure("c1", 1)
-    story.configure("c2", 1)
-    story.join("w1", "w2")
-    story.rebalance()
+    story = Story.begun({"c1": 1, "c2": 1}, "w1", "w2")
     story.wait(10_000)
     return story
 
