@@ -13,7 +13,6 @@ import json
 import os
 import re
 import secrets as random_source
-import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape, unescape
@@ -29,7 +28,7 @@ from .bundle_contents import BundleContents, of_capture, of_records, without_sec
 from .captures import BUNDLE
 from .exit_codes import DONE, InputError
 from .group_sources import MOST_GENERATIONS, CapturedGroups, judged
-from .moments import duration_ms, moment_ms
+from .moments import clock_ms, duration_ms, moment_ms
 from .output import print_for_programs
 from .version import package_version
 
@@ -97,7 +96,7 @@ def _live(arguments: argparse.Namespace, folder: Path, wanted: tuple[str, ...], 
 
     need("run", "confluent_kafka")
     settings, section = cluster_of(arguments.config, arguments.bootstrap_servers, arguments.cluster)
-    since_ms = time.time_ns() // 1_000_000 - duration_ms(arguments.since, "--since") if arguments.since else None
+    since_ms = clock_ms() - duration_ms(arguments.since, "--since") if arguments.since else None
     asked = CaptureWanted(folder=folder, groups=wanted, since_ms=since_ms)
     with LiveTopics(section.librdkafka()) as topics:
         gathered = gathered_live(topics, settings.source.offsets_topic, section.core(), asked)

@@ -15,7 +15,6 @@ import os
 import re
 import shutil
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -33,7 +32,7 @@ from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord
 from .captures import PLUG_IN, PORTABLE, SETTINGS, line_of
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .live_topics import LiveTopics
-from .moments import duration_ms
+from .moments import clock_ms, duration_ms
 from .opening import need, settings_from
 from .output import print_json
 
@@ -97,7 +96,7 @@ def capture(arguments: argparse.Namespace) -> int:
     wanted = CaptureWanted(
         folder=Path(folder),
         groups=tuple(arguments.group),
-        since_ms=None if since is None else time.time_ns() // 1_000_000 - duration_ms(since, "--since"),
+        since_ms=None if since is None else clock_ms() - duration_ms(since, "--since"),
         lasts_ms=0 if arguments.lasts is None else duration_ms(arguments.lasts, "--for"),
         most_bytes=_size(arguments.max_bytes),
     )

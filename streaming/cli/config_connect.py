@@ -3,7 +3,6 @@
 import os
 import socket
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, Cl
 from .config_coverage import clock_problem, not_covered
 from .config_owners import found_by
 from .config_ports import ports
+from .moments import clock_ms
 from .opening import need
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _clocks(view: "KafkaView", places: tuple[tuple[str, int], ...]) -> str | Non
         newest = view.newest_ms(places)
     except ClusterError:  # brokers that do not tell
         return None
-    return clock_problem(newest.values(), time.time_ns() // 1_000_000)
+    return clock_problem(newest.values(), clock_ms())
 
 
 def _described(cluster: ClusterSection) -> ConnectionCheck:

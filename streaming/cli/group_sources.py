@@ -4,7 +4,6 @@
 earlier moment they are made of the generations and incidents until then, as they are for a capture.
 """
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import islice
@@ -37,6 +36,7 @@ from rebalance_monitor.streaming.web.rows import NOBODY, GroupName, GroupRow, In
 from .captures import knowledge_of, records_of, settings_of, until_of
 from .exit_codes import InputError
 from .guarded import Guarded
+from .moments import clock_ms
 from .monitor_api import MonitorApi, NotThere, Where
 
 RECENT = 50
@@ -158,7 +158,7 @@ class MonitorGroups:
 
     @property
     def at_ms(self) -> int:
-        return time.time_ns() // 1_000_000 if self._at_ms is None else self._at_ms
+        return clock_ms() if self._at_ms is None else self._at_ms
 
     def readiness(self) -> CaughtUp:
         told = self._api.get("health")

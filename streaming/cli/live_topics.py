@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.polling.asking import KafkaTopics
 from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
 from rebalance_monitor.streaming.supervision import PartFailed
 from .exit_codes import InputError
+from .moments import clock_ms
 
 SILENT_S = 30.0
 """So long nothing comes before the brokers are taken for unreachable."""
@@ -94,7 +95,7 @@ class LiveTopics:
 
     def metadata(self) -> dict[str, Any]:
         """A line of a capture's `metadata.jsonl.gz`: partitions of all topics, with ids and racks."""
-        at_ms = time.time_ns() // 1_000_000
+        at_ms = clock_ms()
         try:
             told = KafkaTopics(self._client)()
         except PartFailed as why:

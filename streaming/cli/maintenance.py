@@ -2,7 +2,6 @@
 
 import getpass
 import os
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from rich.text import Text
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance, problem
 from .exit_codes import DONE, InputError
-from .moments import duration_ms, moment_ms
+from .moments import clock_ms, duration_ms, moment_ms
 from .opening import need, settings_from
 from .output import print_json
 from .terminal import Terminal
@@ -55,7 +54,7 @@ class Given:
 
 def add(config: str | None, given: Given) -> int:
     """Adds a window and prints it."""
-    window = given.window(_now_ms())
+    window = given.window(clock_ms())
     settings = settings_from(config)
     if not _covers_a_cluster(settings, window.cluster):
         names = ", ".join(one.name for one in settings.clusters)
@@ -71,7 +70,7 @@ def add(config: str | None, given: Given) -> int:
 
 def show(config: str | None, *, everything: bool, output: str) -> int:
     """Prints the windows that run or are planned, the configuration's too; with `everything` past ones."""
-    settings, now_ms = settings_from(config), _now_ms()
+    settings, now_ms = settings_from(config), clock_ms()
     configured = [one.core() for one in settings.maintenance]
     with writer(settings) as connection:
         from rebalance_monitor.streaming.store import maintenance
@@ -135,10 +134,6 @@ def operator() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return f"uid {os.getuid()}"
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _utc(at_ms: int) -> str:

@@ -1,11 +1,17 @@
 """Moments and spans of time as people type them. InputError names the option."""
 
+import time
 from datetime import datetime
 
 from rebalance_monitor.streaming.config.sections import seconds
 from .exit_codes import InputError
 
 MOST_SETTING_MS = 2**31 - 1
+
+
+def clock_ms() -> int:
+    """This machine's time."""
+    return time.time_ns() // 1_000_000
 
 
 def duration_ms(text: str, option: str) -> int:

@@ -94,13 +94,17 @@ class Series:
         self._transitions(one for one in view.others if isinstance(one, Incident))
         for record in undecodable.values():
             self._families.counter(
-                metrics.UNDECODABLE_RECORDS, record.cluster, self._reason(counted_reason(record))
+                metrics.UNDECODABLE_RECORDS,
+                record.cluster,
+                _bounded(counted_reason(record), self._reasons, MOST_REASONS),
             ).inc()
 
     def _counted(self, judged: JudgedNumbers) -> None:
         group = self.groups.label(judged.cluster, judged.group)
         self._families.counter(metrics.GENERATIONS, judged.cluster, group, judged.grade).inc()
-        self._families.counter(metrics.REBALANCES, judged.cluster, group, self._cause(judged.cause)).inc()
+        self._families.counter(
+            metrics.REBALANCES, judged.cluster, group, _bounded(judged.cause, self._causes, MOST_CAUSES)
+        ).inc()
         if judged.foretold is not None:
             self._predictions.generation(key_of(judged.cluster, judged.group), judged.foretold)
         for cause, idle_ms in judged.idle_ms.items():
@@ -166,14 +170,10 @@ class Series:
             known.add(name(group))
             self._families.gauge(metrics.OTHER_GROUPS, cluster, kind).set(len(known))
 
-    def _cause(self, cause: str) -> str:
-        if cause not in self._causes and len(self._causes) >= MOST_CAUSES:
-            return "other"
-        self._causes.add(cause)
-        return cause
 
-    def _reason(self, reason: str) -> str:
-        if reason not in self._reasons and len(self._reasons) >= MOST_REASONS:
-            return "other"
-        self._reasons.add(reason)
-        return reason
+def _bounded(word: str, known: set[str], most: int) -> str:
+    """The word, if it is known or one of the first; else that of all others."""
+    if word not in known and len(known) >= most:
+        return "other"
+    known.add(word)
+    return word

@@ -1,6 +1,6 @@
 """JSON Schemas of what the API answers about settings: what `rebalance-monitor advise -o json` prints."""
 
-from .answer_schemas import COUNT, MOMENT, TEXT, object_of, ref
+from .answer_schemas import COUNT, MOMENT, TEXT, array_of, object_of, or_null, ref
 from .contract import Schema
 
 _MAYBE_TEXT: Schema = {"type": ["string", "null"]}
@@ -15,13 +15,12 @@ ADVICE: dict[str, Schema] = {
             "since_ms": MOMENT,
             "generations": {**COUNT, "description": "So many were looked at: the newest."},
             "all": {"type": "boolean", "description": "False: there were more."},
-            "settings": {
-                "type": "array",
-                "items": ref("setting_advice"),
-                "description": "What `rebalance-monitor advise -o json` prints for each: docs/advise.md. Of Connect"
+            "settings": array_of(
+                ref("setting_advice"),
+                "What `rebalance-monitor advise -o json` prints for each: docs/advise.md. Of Connect"
                 " the newest release, or `sessioned` instead of eager; of consumers static members, and from an eager"
                 " assignor the others; else none.",
-            },
+            ),
         }
     ),
     "setting_advice": object_of(
@@ -36,7 +35,7 @@ ADVICE: dict[str, Schema] = {
             "max_delay_ms": _MAYBE_COUNT,
             "protocol": _MAYBE_TEXT,
             "workers": _MAYBE_COUNT,
-            "answer": {"oneOf": [ref("computed_advice"), {"type": "null"}]},
+            "answer": or_null(ref("computed_advice")),
             "why_not": {**_MAYBE_TEXT, "description": "Why nothing could be computed; null where there is an answer."},
             "restarts": {"type": "null", "description": "Of `advise --steps` alone."},
         },
@@ -67,7 +66,7 @@ ADVICE: dict[str, Schema] = {
                 "description": "What the change itself moves and stops now; null where that is not known.",
             },
             "presumed": {"type": "string", "description": "For people."},
-            "diff": {"type": "array", "items": TEXT, "description": "What to change, a line each."},
+            "diff": array_of(TEXT, "What to change, a line each."),
             "all": {"type": "boolean", "description": "False: there were more generations."},
             "generations": {**COUNT, "description": "So many were looked at."},
         }

@@ -36,6 +36,14 @@ def ref(name: str) -> Schema:
     return {"$ref": f"{COMPONENTS}{name}"}
 
 
+def array_of(items: Schema, says: str = "") -> Schema:
+    return {"type": "array", "items": items, **({"description": says} if says else {})}
+
+
+def or_null(schema: Schema, says: str = "") -> Schema:
+    return {"oneOf": [schema, {"type": "null"}], **({"description": says} if says else {})}
+
+
 _GROUP = {
     "cluster": TEXT,
     "group": TEXT,
@@ -65,9 +73,8 @@ _GROUP = {
     "grade": {"enum": [*(grade.value for grade in Grade), None]},
     "at_ms": MOMENT,
     "incidents": {**COUNT, "description": "Open ones."},
-    "expected": {
-        "type": "array",
-        "items": object_of(
+    "expected": array_of(
+        object_of(
             {
                 "what": {"enum": [*WHAT], "description": "As `owners` of the configuration calls it."},
                 "limit": {**COUNT, "description": "What is configured."},
@@ -80,31 +87,27 @@ _GROUP = {
                 "since_ms": {**MOMENT, "description": "Since when it is not met; null where no incident is open."},
             }
         ),
-        "description": "What the group's owner expects of it; empty in a capture and of a moment before.",
-    },
-    "lag": {
-        "oneOf": [
-            object_of(
-                {
-                    "records": {"type": ["integer", "null"], "description": "Null: not known."},
-                    "lag_ms": {
-                        "type": ["integer", "null"],
-                        "description": "How long ago the first record not read yet was written; null: not known.",
-                    },
-                    "at_least": {"type": "boolean", "description": "lag_ms is a lower bound."},
-                    "trend": {"enum": [*TRENDS, None], "description": "Null: not known."},
-                    "answered_ms": {"type": "integer", "description": "When brokers answered."},
-                }
-            ),
-            {"type": "null"},
-        ],
-        "description": "By the last sample of its offsets; null where brokers were never asked.",
-    },
+        "What the group's owner expects of it; empty in a capture and of a moment before.",
+    ),
+    "lag": or_null(
+        object_of(
+            {
+                "records": {"type": ["integer", "null"], "description": "Null: not known."},
+                "lag_ms": {
+                    "type": ["integer", "null"],
+                    "description": "How long ago the first record not read yet was written; null: not known.",
+                },
+                "at_least": {"type": "boolean", "description": "lag_ms is a lower bound."},
+                "trend": {"enum": [*TRENDS, None], "description": "Null: not known."},
+                "answered_ms": {"type": "integer", "description": "When brokers answered."},
+            }
+        ),
+        "By the last sample of its offsets; null where brokers were never asked.",
+    ),
 }
 _INSTANT: Schema = {"type": "integer", "description": "Milliseconds since 1970, UTC."}
-_BARS: Schema = {
-    "type": "array",
-    "items": object_of(
+_BARS: Schema = array_of(
+    object_of(
         {
             "from_ms": _INSTANT,
             "until_ms": _INSTANT,
@@ -113,38 +116,36 @@ _BARS: Schema = {
                 "items": TEXT,
                 "description": "Connectors, tasks or partitions; null where the member's bytes could not be read.",
             },
-            "twice": {"type": "array", "items": TEXT, "description": "Those that another member was given, too."},
+            "twice": array_of(TEXT, "Those that another member was given, too."),
             "sure": {"type": "boolean", "description": "False: it ended at an unknown moment, at the latest then."},
         }
-    ),
-}
+    )
+)
 _LANES = {
     "from_ms": _INSTANT,
     "until_ms": _INSTANT,
     "targets": {"type": "boolean", "description": "A coordinator computed them; members come to them by themselves."},
-    "lanes": {
-        "type": "array",
-        "items": object_of(
+    "lanes": array_of(
+        object_of(
             {
                 "member": {"type": "string", "description": "Its worker, its `group.instance.id`, or its member id."},
                 "client": {"type": ["string", "null"], "description": "Where the name does not say it."},
                 "bars": {**_BARS, "description": "One behind the other; none while it is not in the group."},
             }
-        ),
-    },
+        )
+    ),
     "nobody": {**_BARS, "description": "What was held before and is held again, or is called unassigned."},
-    "rebalances": {
-        "type": "array",
-        "items": object_of(
+    "rebalances": array_of(
+        object_of(
             {
                 "at_ms": _INSTANT,
                 "generation": {"type": "integer"},
-                "causes": {"type": "array", "items": TEXT},
+                "causes": array_of(TEXT),
                 "grade": {"enum": [grade.value for grade in Grade]},
             }
-        ),
-    },
-    "left_out": {"type": "array", "items": TEXT, "description": "What is not shown, in a sentence each."},
+        )
+    ),
+    "left_out": array_of(TEXT, "What is not shown, in a sentence each."),
 }
 _WORDS: dict[str, Schema] = {word: {"type": "string", "description": says} for word, says in BY.items()}
 _SUMS: dict[str, Schema] = {"rebalances": COUNT}
@@ -163,12 +164,12 @@ OWN: dict[str, Schema] = {
     "group_detail": object_of(
         {
             "group": ref("group"),
-            "generation": {"oneOf": [ref("generation"), {"type": "null"}]},
-            "incidents": {"type": "array", "items": ref("incident")},
-            "progress": {
-                "oneOf": [ref("group_progress"), {"type": "null"}],
-                "description": "How far its members had come when brokers were asked last; null if they never were.",
-            },
+            "generation": or_null(ref("generation")),
+            "incidents": array_of(ref("incident")),
+            "progress": or_null(
+                ref("group_progress"),
+                "How far its members had come when brokers were asked last; null if they never were.",
+            ),
         }
     ),
     "incident": object_of(
@@ -181,28 +182,25 @@ OWN: dict[str, Schema] = {
             },
             "why": {"type": "string", "description": "Why it is muted or suppressed; else empty."},
             "until_ms": {**MOMENT, "description": "Until when it is muted or suppressed; null: nobody knows."},
-            "lag": {
-                "oneOf": [
-                    object_of(
-                        {
-                            "of": {
-                                "enum": ["partitions", "members", "group"],
-                                "description": "partitions: those that it names; members: what those hold that it "
-                                "names; group: the whole group, as it names neither.",
-                            },
-                            "records": {"type": ["integer", "null"], "description": "Null: not known."},
-                            "lag_ms": {
-                                "type": ["integer", "null"],
-                                "description": "The largest, as of the group; null: not known.",
-                            },
-                            "at_least": {"type": "boolean", "description": "lag_ms is a lower bound."},
-                            "answered_ms": {"type": "integer", "description": "When brokers answered."},
-                        }
-                    ),
-                    {"type": "null"},
-                ],
-                "description": "What it leaves unread, by the last sample; null where that is not known or it is over.",
-            },
+            "lag": or_null(
+                object_of(
+                    {
+                        "of": {
+                            "enum": ["partitions", "members", "group"],
+                            "description": "partitions: those that it names; members: what those hold that it "
+                            "names; group: the whole group, as it names neither.",
+                        },
+                        "records": {"type": ["integer", "null"], "description": "Null: not known."},
+                        "lag_ms": {
+                            "type": ["integer", "null"],
+                            "description": "The largest, as of the group; null: not known.",
+                        },
+                        "at_least": {"type": "boolean", "description": "lag_ms is a lower bound."},
+                        "answered_ms": {"type": "integer", "description": "When brokers answered."},
+                    }
+                ),
+                "What it leaves unread, by the last sample; null where that is not known or it is over.",
+            ),
             "historic": {"type": "boolean", "description": "Found in records from before the monitor's start."},
             "judged_by": {"type": "string", "description": "Version of the monitor."},
         }
@@ -211,14 +209,11 @@ OWN: dict[str, Schema] = {
         {
             "gap": ref("gap"),
             "found_at_ms": {"type": "integer", "description": "When the monitor stored it."},
-            "acknowledged": {
-                "oneOf": [
-                    object_of({"at_ms": {"type": "integer"}, "by": TEXT, "operator": {"type": ["string", "null"]}}),
-                    {"type": "null"},
-                ],
-                "description": "When somebody took note, by which role of the database and which account of the "
+            "acknowledged": or_null(
+                object_of({"at_ms": {"type": "integer"}, "by": TEXT, "operator": {"type": ["string", "null"]}}),
+                "When somebody took note, by which role of the database and which account of the "
                 "machine; null while nobody has.",
-            },
+            ),
         },
         description="Offsets from `from_offset` to `to_offset`, which is not among them. Both are the same where it "
         "is not known how much was lost (a topic was made anew).",
@@ -250,12 +245,10 @@ OWN: dict[str, Schema] = {
             "last_ms": {**MOMENT, "description": "Of the newest."},
             "all": {"type": "boolean", "description": "False: there were more, and only the newest were looked at."},
             "sampled": {"type": "boolean", "description": "The group is polled, not read: rebalances may be missing."},
-            "reasons": {"type": "array", "items": ref("why_reason"), "description": "The most frequent first."},
-            "predictions": {
-                "type": "array",
-                "items": ref("prediction_score"),
-                "description": "What was said with these generations, and what came of it: docs/why.md.",
-            },
+            "reasons": array_of(ref("why_reason"), "The most frequent first."),
+            "predictions": array_of(
+                ref("prediction_score"), "What was said with these generations, and what came of it: docs/why.md."
+            ),
         }
     ),
     "prediction_score": object_of(
@@ -274,12 +267,11 @@ OWN: dict[str, Schema] = {
             "count": {**COUNT, "description": "Each rebalance counts for one reason."},
             "certainty": {"enum": [*Certainty], "description": "That of the least certain of these rebalances."},
             "text": {"type": "string", "description": "For people."},
-            "names": {"type": "array", "items": TEXT, "description": "Whom it is about, the first few."},
-            "evidence": {
-                "type": "array",
-                "items": object_of({"generation": COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE}),
-                "description": "The newest of its rebalances.",
-            },
+            "names": array_of(TEXT, "Whom it is about, the first few."),
+            "evidence": array_of(
+                object_of({"generation": COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE}),
+                "The newest of its rebalances.",
+            ),
         }
     ),
     "at_once": object_of(
@@ -287,7 +279,7 @@ OWN: dict[str, Schema] = {
             "kind": {"const": "at_once"},
             "since_ms": MOMENT,
             "all": {"type": "boolean", "description": "False: there was more than is looked at."},
-            "events": {"type": "array", "items": ref("at_once_event")},
+            "events": array_of(ref("at_once_event")),
         }
     ),
     "at_once_event": object_of(
@@ -295,15 +287,14 @@ OWN: dict[str, Schema] = {
             "cluster": TEXT,
             "from_ms": {"type": "integer"},
             "until_ms": {"type": "integer"},
-            "groups": {"type": "array", "items": TEXT},
+            "groups": array_of(TEXT),
             "rebalances": COUNT,
             "certainty": {
                 "enum": ["likely"],
                 "description": "What is shared is certain; that it is the cause, likely.",
             },
-            "shared": {
-                "type": "array",
-                "items": object_of(
+            "shared": array_of(
+                object_of(
                     {
                         "what": {"enum": ["host", "client_id", "partition"]},
                         "name": TEXT,
@@ -312,34 +303,29 @@ OWN: dict[str, Schema] = {
                         "others_have": {**COUNT, "description": "How many of these have it, too."},
                         "text": {"type": "string", "description": "For people."},
                     }
-                ),
-            },
-            "evidence": {
-                "type": "array",
-                "items": object_of(
-                    {"group": TEXT, "generation": COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE}
-                ),
-            },
+                )
+            ),
+            "evidence": array_of(
+                object_of({"group": TEXT, "generation": COUNT, "at_ms": {"type": "integer"}, "source": _SOURCE})
+            ),
         }
     ),
     "costs": object_of(
         {
             "since": {"type": ["string", "null"], "description": "The first day; null: as far back as is known."},
             "until": {"type": ["string", "null"], "description": "The last day; null: until now."},
-            "by": {"type": "array", "items": {"enum": [*BY]}, "description": "A group has its cluster before it."},
+            "by": array_of({"enum": [*BY]}, "A group has its cluster before it."),
             "total": object_of(_SUMS),
-            "lines": {
-                "type": "array",
-                "items": {
+            "lines": array_of(
+                {
                     **object_of({**_WORDS, **_SUMS}, description="With the keys that `by` names, in their order."),
                     "required": [*_SUMS],
-                },
-            },
-            "being_cut": {
-                "type": "array",
-                "items": {"type": "string", "format": "date"},
-                "description": "Days that are in no sum: they leave the tables now, and their sums come in a moment.",
-            },
+                }
+            ),
+            "being_cut": array_of(
+                {"type": "string", "format": "date"},
+                "Days that are in no sum: they leave the tables now, and their sums come in a moment.",
+            ),
         }
     ),
     "health": object_of(
@@ -348,12 +334,12 @@ OWN: dict[str, Schema] = {
             "role": {"enum": ["active", "standby"], "description": "standby: another job judges the clusters."},
             "database": {"type": "string", "description": "ok, or why it can't be read."},
             "clusters": {"type": "object", "additionalProperties": TEXT, "description": "What each waits for."},
-            "degraded": {"type": "object", "additionalProperties": {"type": "array", "items": TEXT}},
+            "degraded": {"type": "object", "additionalProperties": array_of(TEXT)},
         }
     ),
     "change": object_of(
         {
-            "groups": {"type": "array", "items": object_of({"cluster": TEXT, "group": TEXT})},
+            "groups": array_of(object_of({"cluster": TEXT, "group": TEXT})),
         }
     ),
     "problem": object_of({"error": {"type": "string", "description": "One sentence."}}),

@@ -7,7 +7,7 @@ from typing import Any
 from rebalance_monitor.streaming.core.model.printed import PRINTED
 from rebalance_monitor.streaming.core.model.published import DEFS, schemas
 from .advice_schemas import ADVICE
-from .answer_schemas import COMPONENTS, OWN, object_of, ref
+from .answer_schemas import COMPONENTS, OWN, array_of, object_of, ref
 from .contract import ROUTES, Parameter, Route, Schema
 
 
@@ -36,7 +36,7 @@ def answer_schema(route: Route) -> Schema:
         return ref(route.answer)
     listed = object_of(
         {
-            "items": {"type": "array", "items": ref(route.answer)},
+            "items": array_of(ref(route.answer)),
             "next": {"type": ["string", "null"], "description": "`cursor` of the next page; null on the last."},
         }
     )

@@ -98,9 +98,7 @@ def copy_of_last(view: GroupView, state: ConnectState, row: Row) -> Generation |
         return None
     cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=last.source),))
     result = verdict.not_judged(evidence.WRITTEN_AGAIN).verdict
-    published = published_as(
-        view.settings, view.group, view.envelope, row, shares=shares_of, verdict=result, cause=(cause,), repeats=True
-    )
+    published = published_as(view, row, shares=shares_of, verdict=result, cause=(cause,), repeats=True)
     return replace(published, detail=ConnectDetail(delay_ms=observed.delay_ms))
 
 
@@ -223,9 +221,7 @@ def _published(state: ConnectState, turn: Turn, idle: tuple[Subject, ...], empti
     history = None if turn.blind else state.history
     return replace(
         published_as(
-            turn.view.settings,
-            turn.view.group,
-            turn.view.envelope,
+            turn.view,
             turn.row,
             shares=shares_of,
             verdict=turn.judgement.verdict,

@@ -52,9 +52,7 @@ def judged(
     }
     sightings = static_members.seen(state.sightings, body, row.timestamp_ms)
     published = published_as(
-        view.settings,
-        view.group,
-        view.envelope,
+        view,
         row,
         shares=shares_of,
         verdict=verdict,

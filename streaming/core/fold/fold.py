@@ -236,7 +236,7 @@ class _Fold(Intake):
         another = sampling.of_another_kind(self.envelope, body, self.registry.owner(body).name)
         if another or conversion.unseen(self.registry, self.envelope):
             self._converted(row, historic=head.historic)
-        late = group_life.written_late(self.settings, self.group, self.envelope, row, session.shares)
+        late = group_life.written_late(self, row, session.shares)
         if late is not None:
             self.results.append(replace(late, historic=head.historic))
             if isinstance(session, Doubting):
@@ -292,9 +292,7 @@ class _Fold(Intake):
             missing = missing or "an earlier generation of the group"
             reason = Reason(ReasonKind.PENDING, f"pending: {missing}")
             verdict = Verdict(grade=Grade.NOT_JUDGED, reason=reason, pending_until_ms=until_ms)
-            pending = published_as(
-                self.settings, self.group, self.envelope, waiting.row, shares=session.shares, verdict=verdict
-            )
+            pending = published_as(self, waiting.row, shares=session.shares, verdict=verdict)
             self.results.append(replace(pending, historic=waiting.historic))
 
     def _other(self, head: Waiting, body: OtherGroup, following: Row | None, *, live: bool) -> None:

@@ -4,7 +4,7 @@ from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evidence, Generation, Grade, Verdict
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from .lifecycle import GroupView
 from .published import SharesOf, body_of, published_as, source_of
 from .state import Envelope
 
@@ -51,17 +51,15 @@ def counted_on(state: Envelope, epoch: int) -> Envelope:
     return replace(state, generation=epoch, incarnation=state.incarnation + fell)
 
 
-def written_late(
-    settings: ClusterSettings, group: str, state: Envelope, row: Row, shares: SharesOf
-) -> Generation | None:
+def written_late(view: GroupView, row: Row, shares: SharesOf) -> Generation | None:
     """An earlier record as it is published once more, if this one is a copy of it: its generation ended at the same
     millisecond. It is no round and no new life of the group, and moves nothing."""
     body = body_of(row)
-    if not known_again(state, body):
+    if not known_again(view.envelope, body):
         return None
     verdict = Verdict(grade=Grade.NOT_JUDGED, reason=WRITTEN_LATE)
     cause = Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=(Evidence(source=source_of(row)),))
-    return published_as(settings, group, state, row, shares=shares, verdict=verdict, cause=(cause,), repeats=True)
+    return published_as(view, row, shares=shares, verdict=verdict, cause=(cause,), repeats=True)
 
 
 def known_again(state: Envelope, body: GroupGeneration) -> bool:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow, Row
 from rebalance_monitor.streaming.core.model.results import (
@@ -14,9 +15,10 @@ from rebalance_monitor.streaming.core.model.results import (
     Source,
     Verdict,
 )
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from . import sampling
-from .state import Envelope
+
+if TYPE_CHECKING:
+    from .lifecycle import GroupView
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,7 @@ def diff_of(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str
 
 
 def published_as(
-    settings: ClusterSettings,
-    group: str,
-    state: Envelope,
+    view: "GroupView",
     row: Row,
     *,
     shares: SharesOf,
@@ -67,11 +67,11 @@ def published_as(
     cause: tuple[Cause, ...] = (),
     repeats: bool = False,
 ) -> Generation:
-    body = body_of(row)
+    body, envelope = body_of(row), view.envelope
     return Generation(
-        cluster=settings.name,
-        group=group,
-        incarnation=state.incarnation,
+        cluster=view.settings.name,
+        group=view.group,
+        incarnation=envelope.incarnation,
         protocol_type=body.protocol_type,
         protocol=body.protocol,
         generation=body.generation,
@@ -83,7 +83,7 @@ def published_as(
         diff=diff or {},
         cause=cause,
         verdict=verdict if body.sampled is None else sampling.capped(verdict),
-        historic=state.historic,
+        historic=envelope.historic,
         repeats=repeats,
         sampled=body.sampled,
     )

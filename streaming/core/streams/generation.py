@@ -100,9 +100,7 @@ def judged(
     if isinstance(threads, UnreadableThread):
         text = f"the {threads.what} of {threads.member_id} cannot be decoded: {threads.reason}"
         verdict = not_judged(ReasonKind.MEMBER_UNREADABLE, text)
-        published = published_as(
-            view.settings, view.group, view.envelope, row, shares=shares_of, verdict=verdict, repeats=again
-        )
+        published = published_as(view, row, shares=shares_of, verdict=verdict, repeats=again)
         first = state.first if again else written_again.first_verdict(body, source, verdict)
         state = replace(state, last=last, sightings=sightings, missed=missed, first=first, reading=reading)
         return state, [published, *outputs]
@@ -146,9 +144,7 @@ def judged(
         outputs.append(_of_plug_in(view, settings, found, moment, here))
     verdict = found.verdict
     published = published_as(
-        view.settings,
-        view.group,
-        view.envelope,
+        view,
         row,
         shares=shares_of,
         verdict=verdict,

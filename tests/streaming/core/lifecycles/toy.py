@@ -75,7 +75,7 @@ class ToySession(Timed):
         self.state = ToyState(last, None if captain else row.timestamp_ms)
         grade = Grade.MATCH if captain else Grade.UNEXPLAINED
         view, verdict = self.view, Verdict(grade=grade)
-        published = published_as(view.settings, view.group, view.envelope, row, shares=self.shares, verdict=verdict)
+        published = published_as(view, row, shares=self.shares, verdict=verdict)
         moment = view.moment(row.timestamp_ms, generation=body.generation)
         over = frozenset({NO_CAPTAIN.code}) if captain else frozenset[str]()
         return [published, Notice(moment=moment, evaluated=over)]
