@@ -4,10 +4,10 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lab.cluster import jvm
+from lab.cluster import jars, java, jvm
 from lab.cluster.java import Java
 from lab.errors import LabError
-from lab.ports import HOST, accepts
+from lab.ports import HOST, accepts, free_ports
 from lab.process import Child, Lab
 
 CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAA"
@@ -69,6 +69,13 @@ def start(
     """Format, start, and wait until clients get an answer. `others`: properties that are added or replaced."""
     wanted = {**_properties(lab, port, controller_port), **(others or {})}
     return _start(lab, java, class_path, "broker", port, wanted, ("--standalone",), cluster_id, brokers=1)
+
+
+def start_anywhere(lab: Lab) -> Broker:
+    """On free ports, with the Java and the jars of this machine."""
+    runtime = java.find()
+    port, controller_port = free_ports(2)
+    return start(lab, runtime, jars.fetch(runtime), port, controller_port)
 
 
 def start_beside(

@@ -13,13 +13,12 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from lab.cluster import broker, jars, java
+from lab.cluster import broker, jars
 from lab.errors import LabError
 from lab.foreign import captured, judging
 from lab.foreign.library import ASSIGNORS, require
 from lab.foreign.story import Story, groups_of
 from lab.paths import BUILD
-from lab.ports import free_ports
 from lab.process import Lab, Progress, signals_stop
 
 FOLDER = BUILD / "foreign" / "run"
@@ -41,10 +40,8 @@ def main() -> int:
     try:
         with signals_stop(), Lab(FOLDER, progress) as lab:
             require(asked.libraries)
-            runtime = java.find()
             with progress.step("starting a broker"):
-                port, controller_port = free_ports(2)
-                running = broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+                running = broker.start_anywhere(lab)
             story = Story(lab, running.address, random.Random(asked.seed))
             for groups in groups_of(asked.libraries):
                 story.play(groups, asked.steps)

@@ -22,10 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.cluster import jars
 from lab.cluster.java import Java
-from lab.errors import LabError
-from lab.oracle.program import FOLDER, MODULE, Program, string
+from lab.oracle.program import FOLDER, Program, fetched, string
 
 SOURCE = Path(__file__).with_name("BrokerAssignors.java")
 KINDS = ("uniform", "range", "simple", "streams-sticky")
@@ -47,20 +45,12 @@ class Played:
 
 def class_path(java: Java, release: str) -> str:
     """The coordinator's classes of this release, fetched once into a folder of their own."""
-    folder = FOLDER / f"broker-{release}"
     wanted = [f"kafka-group-coordinator-{release}.jar", f"kafka-server-common-{release}.jar"]
     confs = ["broker"]
     if tuple(map(int, release.split(".")[:2])) >= _API_JAR_SINCE:
         wanted.append(f"kafka-group-coordinator-api-{release}.jar")
         confs.append("broker-api")
-    reason = ""
-    if not all((folder / name).is_file() for name in wanted):
-        for conf in confs:
-            reason = jars.retrieve(java, MODULE, conf, folder, kafka_release=release) or reason
-    absent = [name for name in wanted if not (folder / name).is_file()]
-    if absent:
-        raise LabError(f"{absent[0]} could not be fetched from Maven Central ({reason})")
-    return str(folder / "*")
+    return fetched(java, FOLDER / f"broker-{release}", wanted, confs, release, f"kafka-group-coordinator {release}")
 
 
 class BrokerRunner(Program):

@@ -16,10 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.cluster import jars
 from lab.cluster.java import Java
-from lab.errors import LabError
-from lab.oracle.program import FOLDER, MODULE, Program, Timed, blob, string
+from lab.oracle.program import FOLDER, Program, Timed, blob, fetched, string
 
 SOURCE = Path(__file__).with_name("ConsumerAssignors.java")
 
@@ -35,12 +33,8 @@ class Answered:
 
 def class_path(java: Java, release: str) -> str:
     """The client's classes of this release, fetched once into a folder of their own."""
-    folder = FOLDER / f"clients-{release}"
-    if not list(folder.glob(f"kafka-clients-{release}.jar")):
-        reason = jars.retrieve(java, MODULE, "clients", folder, kafka_release=release)
-        if not list(folder.glob(f"kafka-clients-{release}.jar")):
-            raise LabError(f"kafka-clients {release} could not be fetched from Maven Central ({reason})")
-    return str(folder / "*")
+    wanted = (f"kafka-clients-{release}.jar",)
+    return fetched(java, FOLDER / f"clients-{release}", wanted, ("clients",), release, f"kafka-clients {release}")
 
 
 class ConsumerRunner(Program):

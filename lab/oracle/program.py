@@ -7,6 +7,7 @@ requests and answers are told by the module that speaks to it.
 import shutil
 import struct
 import subprocess
+from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +29,21 @@ class Timed(IntEnum):
     NOTHING = 0
     BYTES = 1
     SETS = 2
+
+
+def fetched(java: Java, folder: Path, wanted: Sequence[str], confs: Sequence[str], release: str, what: str) -> str:
+    """The class path of a folder with these jars (patterns), which are fetched once. LabError says `what` they are."""
+
+    def absent() -> bool:
+        return not all(any(folder.glob(name)) for name in wanted)
+
+    reason = ""
+    if absent():
+        for conf in confs:
+            reason = jars.retrieve(java, MODULE, conf, folder, kafka_release=release) or reason
+    if absent():
+        raise LabError(f"{what} could not be fetched from Maven Central ({reason})")
+    return str(folder / "*")
 
 
 def compiled(java: Java, source: Path, class_path: str = "") -> Path:

@@ -19,8 +19,7 @@ from typing import Any
 
 from lab.cluster import jars
 from lab.cluster.java import Java
-from lab.errors import LabError
-from lab.oracle.program import FOLDER, MODULE, Program, Timed, blob, string
+from lab.oracle.program import FOLDER, Program, Timed, blob, fetched, string
 
 SOURCE = Path(__file__).with_name("Runner.java")
 
@@ -41,13 +40,8 @@ def class_path(java: Java, release: str) -> str:
     """Connect's classes of this release, from the demo's jars or fetched once into a folder of their own."""
     if release == jars.kafka_release():
         return jars.fetch(java)
-    folder = FOLDER / release
     wanted = (f"connect-runtime-{release}.jar", f"connect-json-{release}.jar", "jackson-module-afterburner-*.jar")
-    if not all(any(folder.glob(name)) for name in wanted):
-        reason = jars.retrieve(java, MODULE, "classes", folder, kafka_release=release)
-        if not all(any(folder.glob(name)) for name in wanted):
-            raise LabError(f"Connect {release} could not be fetched from Maven Central ({reason})")
-    return str(folder / "*")
+    return fetched(java, FOLDER / release, wanted, ("classes",), release, f"Connect {release}")
 
 
 class Runner(Program):

@@ -22,10 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.cluster import jars
 from lab.cluster.java import Java
-from lab.errors import LabError
-from lab.oracle.program import FOLDER, MODULE, Program, string
+from lab.oracle.program import FOLDER, Program, fetched, string
 
 SOURCE = Path(__file__).with_name("StreamsAssignors.java")
 CLASSES = {
@@ -45,13 +43,8 @@ class Answered:
 
 def class_path(java: Java, release: str) -> str:
     """Kafka Streams' classes of this release, fetched once into a folder of their own."""
-    folder = FOLDER / f"streams-{release}"
-    wanted = f"kafka-streams-{release}.jar"
-    if not list(folder.glob(wanted)):
-        reason = jars.retrieve(java, MODULE, "streams", folder, kafka_release=release)
-        if not list(folder.glob(wanted)):
-            raise LabError(f"kafka-streams {release} could not be fetched from Maven Central ({reason})")
-    return str(folder / "*")
+    wanted = (f"kafka-streams-{release}.jar",)
+    return fetched(java, FOLDER / f"streams-{release}", wanted, ("streams",), release, f"kafka-streams {release}")
 
 
 class StreamsRunner(Program):

@@ -12,11 +12,10 @@ import shutil
 import sys
 from pathlib import Path
 
-from lab.cluster import broker, jars, java
+from lab.cluster import broker, java
 from lab.errors import LabError
 from lab.foreign import captured, judging
 from lab.paths import BUILD
-from lab.ports import free_ports
 from lab.probing.story import NEVER, Story, about, sampled
 from lab.process import Lab, Progress, signals_stop
 
@@ -57,11 +56,9 @@ def judged(capture: Path) -> int:
 
 def take(lab: Lab, capture: Path, seconds: float) -> None:
     """Play on a broker of its own, and write the capture."""
-    runtime = java.find()
     with lab.progress.step("starting a broker"):
-        port, controller_port = free_ports(2)
-        running = broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
-    story = Story(lab, runtime, running.address)
+        running = broker.start_anywhere(lab)
+    story = Story(lab, java.find(), running.address)
     with lab.progress.step("probing"):
         story.play(seconds)
     count = captured.write(capture, running.address, sampled(story), about(story))

@@ -10,10 +10,9 @@ import yaml
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lab.cluster import broker, jars, java
+from lab.cluster import broker
 from lab.cluster.broker import Broker
 from lab.paths import BUILD, ROOT
-from lab.ports import free_ports
 from lab.process import Lab, Progress
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
@@ -33,9 +32,7 @@ PLAINTEXT = b"connector.class"
 def server() -> Iterator[Broker]:
     shutil.rmtree(FOLDER, ignore_errors=True)
     with Lab(FOLDER, Progress(quiet=True)) as lab:
-        found = java.find()
-        port, controller = free_ports(2)
-        yield broker.start(lab, found, jars.fetch(found), port, controller)
+        yield broker.start_anywhere(lab)
 
 
 def renamed(record: RawRecord) -> str:

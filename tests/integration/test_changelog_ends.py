@@ -6,8 +6,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lab.cluster import broker, jars, java
-from lab.ports import free_ports
+from lab.cluster import broker
 from rebalance_monitor.streaming.polling.asking import REQUESTS, BrokersAnswer, KafkaTopics
 from tests.integration.watched import own_lab
 from tests.waiting import PATIENCE_S
@@ -49,10 +48,8 @@ class Changelog:
 
 @pytest.fixture(scope="module")
 def changelog() -> Iterator[Changelog]:
-    runtime = java.find()
-    port, controller_port = free_ports(2)
     with own_lab("changelog-ends") as lab:
-        started = broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+        started = broker.start_anywhere(lab)
         yield Changelog(started.address)
 
 

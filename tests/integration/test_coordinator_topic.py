@@ -8,8 +8,7 @@ import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lab.cluster import broker, jars, java, postgres
-from lab.ports import free_ports
+from lab.cluster import broker, postgres
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.polling.coordinator_log import PART, followed
 from rebalance_monitor.streaming.spark.clusters import follower_of
@@ -82,10 +81,8 @@ def lines_of(release: str) -> Sequence[str]:
 
 @pytest.fixture(scope="module")
 def stage() -> Iterator[Stage]:
-    runtime = java.find()
-    port, controller_port = free_ports(2)
     with own_lab("coordinator-topic") as lab:
-        started = broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+        started = broker.start_anywhere(lab)
         yield Stage(started.address, postgres.start(lab).dsn)
 
 

@@ -18,9 +18,8 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lab.cluster import broker, jars, java
+from lab.cluster import broker
 from lab.cluster.broker import Broker
-from lab.ports import free_ports
 from lab.process import Lab
 from lab.simulated_group.protocol import Process
 from lab.simulated_group.rehearsal import PATIENCE_S, TIMING, Rehearsal, rehearsal
@@ -49,9 +48,7 @@ LOUD = (AlertSeverity.CRITICAL, AlertSeverity.WARNING)
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Broker]]:
     with Lab(Path(tmp_path_factory.mktemp("noise"))) as lab:
-        runtime = java.find()
-        port, controller_port = free_ports(2)
-        yield lab, broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+        yield lab, broker.start_anywhere(lab)
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.cluster import broker, jars, java
+from lab.cluster import broker
 from lab.cluster.broker import Broker
-from lab.ports import free_ports
 from lab.process import Lab
 from lab.simulated_group.faults import LeaderFault, WorkerFault
 from lab.simulated_group.protocol import Process
@@ -27,9 +26,7 @@ LOUD = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Broker]]:
     with Lab(Path(tmp_path_factory.mktemp("simulated-workers"))) as lab:
-        runtime = java.find()
-        port, controller_port = free_ports(2)
-        yield lab, broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+        yield lab, broker.start_anywhere(lab)
 
 
 @pytest.fixture

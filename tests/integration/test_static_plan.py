@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from lab.cluster import broker, jars, java
+from lab.cluster import broker
 from lab.cluster.broker import Broker
-from lab.ports import free_ports
 from lab.process import Lab
 from lab.simulated_group.faults import LeaderFault
 from lab.simulated_group.protocol import NO_JOBS, Job, Mode, Process
@@ -54,9 +53,7 @@ def listed(jobs: Jobs) -> frozenset[Job]:
 @pytest.fixture(scope="module")
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Lab, Broker]]:
     with Lab(Path(tmp_path_factory.mktemp("static-plan"))) as lab:
-        runtime = java.find()
-        port, controller_port = free_ports(2)
-        yield lab, broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+        yield lab, broker.start_anywhere(lab)
 
 
 @dataclass(slots=True)

@@ -9,10 +9,9 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lab.cluster import broker, jars, java
+from lab.cluster import broker
 from lab.cluster.broker import Broker
 from lab.foreign import captured
-from lab.ports import free_ports
 from lab.process import Lab
 from lab.simulated_group.members import SimulatedGroup
 from rebalance_monitor.streaming.cli.captures import records_of
@@ -61,9 +60,7 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 @pytest.fixture
 def running(lab: Lab) -> Broker:
-    runtime = java.find()
-    port, controller_port = free_ports(2)
-    started = broker.start(lab, runtime, jars.fetch(runtime), port, controller_port)
+    started = broker.start_anywhere(lab)
     admin = AdminClient({"bootstrap.servers": started.address, "log_level": 0})
     admin.create_topics([NewTopic(TOPIC, 4, 1)])[TOPIC].result(PATIENCE_S)
     return started

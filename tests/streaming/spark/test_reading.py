@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from lab.cluster import broker, jars, java
+from lab.cluster import broker
 from lab.cluster.broker import Broker
 from lab.paths import BUILD
 from lab.ports import free_ports
@@ -30,9 +30,7 @@ TOPIC, PLACE = "some-configs", ("some-configs", 0)
 def server() -> Iterator[Broker]:
     shutil.rmtree(FOLDER, ignore_errors=True)
     with Lab(FOLDER, Progress(quiet=True)) as lab:
-        found = java.find()
-        port, controller = free_ports(2)
-        yield broker.start(lab, found, jars.fetch(found), port, controller)
+        yield broker.start_anywhere(lab)
 
 
 def transactions(producer: Producer, count: int) -> None:
