@@ -47,7 +47,6 @@ def _dashboard_text(model: object, cluster_label: str, selector: str) -> str:
 
 
 def cluster_label(text: str) -> str:
-    """The argument of `--cluster-label`."""
     problem = label_problem(text)
     if problem is not None:
         raise argparse.ArgumentTypeError(problem)
@@ -55,7 +54,6 @@ def cluster_label(text: str) -> str:
 
 
 def selector(text: str) -> str:
-    """The argument of `--selector`."""
     problem = selector_problem(text)
     if problem is not None:
         raise argparse.ArgumentTypeError(problem)

@@ -57,7 +57,6 @@ class Grafana:
         )
 
     def has_folder(self, uid: str) -> bool:
-        """Whether there is a folder of this uid."""
         return self._found(f"/folders/{_quoted(uid)}", f"the folder {uid}") is not None
 
     def make_folder(self, uid: str, title: str) -> None:

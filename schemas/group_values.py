@@ -161,8 +161,6 @@ class NamedPartitions:
 
 @dataclass(frozen=True, slots=True)
 class NamedTopic:
-    """A topic with its name."""
-
     topic: bytes
     name: str
 

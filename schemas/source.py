@@ -158,7 +158,6 @@ class Source:
         )
 
     def function(self, name: str, text: str) -> Read:
-        """The compiled `text`."""
         exec(compile(text, f"<{name}>", "exec"), self.scope)
         made: Read = self.scope["read"]
         return made

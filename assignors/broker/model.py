@@ -170,8 +170,6 @@ class Orders:
 
 
 class HasId(Protocol):
-    """What has the id of a member."""
-
     @property
     def id(self) -> str: ...
 

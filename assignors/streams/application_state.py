@@ -77,7 +77,6 @@ class KafkaStreamsState:
         return sorted(sorted_tasks(known), key=lags.__getitem__)
 
     def stateful_tasks_to_lag_sums(self) -> Mapping[TaskId, int]:
-        """The lag of every stateful task."""
         return dict(self._asked_for())
 
     def _asked_for(self) -> Mapping[TaskId, int]:

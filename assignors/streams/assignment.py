@@ -21,8 +21,6 @@ class TaskType(Enum):
 
 
 class AssignedTask(NamedTuple):
-    """A task in a role."""
-
     id: TaskId
     type: TaskType
 
@@ -111,7 +109,6 @@ class KafkaStreamsAssignment:
         return MappingProxyType({task: self._tasks[task] for task in order.keys()})  # noqa: SIM118 - no mapping
 
     def of_type(self, role: TaskType) -> list[TaskId]:
-        """The ids of the tasks in this role."""
         return [task.id for task in self._tasks.values() if task.type is role]
 
     def __contains__(self, task: TaskId) -> bool:

@@ -58,7 +58,6 @@ VARIED = 1_000
 
 @cache
 def simulated(seed: int, actions: int = 18) -> Life:
-    """The life of this seed."""
     shape = scenario.varied_shape(seed) if seed >= VARIED else None
     cluster = scenario.live(seed, actions=actions, shape=shape)
     return of_cluster(f"seed {seed}", cluster)

@@ -42,7 +42,6 @@ class _Make:
 
 
 def pieces(lives: Sequence[Life]) -> Iterator[Piece]:
-    """One piece for each life."""
     for life in lives:
         yield Piece(SWEEP, "all kinds", life.name, _Make(life))
 

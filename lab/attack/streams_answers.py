@@ -146,7 +146,6 @@ def _of_active(names: Mapping[str, StreamsThread], name: str, task: TaskId, dice
 
 
 def _of_copy(names: Mapping[str, StreamsThread], name: str, task: TaskId, dice: random.Random) -> Changes:
-    """A copy."""
     yield "copy dropped", lambda answer: answer.forget(name, task)
     mine = names[name].process_id
     taken = {one.process_id for one in names.values() if task in one.active or task in one.standby}

@@ -138,7 +138,6 @@ class Case:
 
 
 def cases() -> Iterator[Case]:
-    """All cases."""
     with gzip.open(VECTORS / "streams-full.jsonl.gz", "rt", encoding="utf-8") as lines:
         for line in lines:
             case = json.loads(line)

@@ -17,7 +17,6 @@ class Process:
         self._held: list[Step] = []
 
     def later(self, delay_ms: float, step: Step) -> None:
-        """Do this in `delay_ms`."""
         self.queue.after(delay_ms, lambda: self._do(step))
 
     def _do(self, step: Step) -> None:

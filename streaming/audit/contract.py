@@ -30,7 +30,6 @@ class Suite:
 
 
 def suite(table: PublishedTable, *contracts: Contract) -> Suite:
-    """The suite of a declared table."""
     return Suite(table.name, tuple(column.name for column in table.columns), contracts)
 
 

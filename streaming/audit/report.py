@@ -27,7 +27,6 @@ class AuditReport:
     findings: tuple[ContractResult, ...]
 
     def of(self, outcome: ContractOutcome) -> tuple[ContractResult, ...]:
-        """The findings of one outcome."""
         return tuple(one for one in self.findings if one.outcome == outcome)
 
 

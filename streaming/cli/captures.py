@@ -95,7 +95,6 @@ def records_of(path: Path) -> Iterator[RawRecord]:
 
 
 def line_of(record: RawRecord) -> CaptureLine:
-    """The record as a line of a capture."""
     key, value = (None if raw is None else base64.b64encode(raw).decode() for raw in (record.key, record.value))
     line: CaptureLine = {
         "topic": record.topic, "partition": record.partition, "offset": record.offset, "timestamp": record.timestamp_ms,

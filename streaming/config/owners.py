@@ -64,7 +64,6 @@ class OwnerSection(Section):
         return self
 
     def expects(self) -> Expectations:
-        """What is expected of each of the groups."""
         return self.core_value(Expectations)
 
     def core(self) -> Owner:

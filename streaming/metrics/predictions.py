@@ -19,7 +19,6 @@ class Predictions:
         self._known: Latest[GroupLabels, tuple[list[Published], set[tuple[str, int, int]]]] = Latest(MOST_GROUPS)
 
     def generation(self, key: GroupLabels, told: Published) -> None:
-        """The next one of this group."""
         before, counted = self._known.get(key) or ([], set())
         kept = [*before, told]
         found = judged(kept)

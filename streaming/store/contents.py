@@ -192,7 +192,6 @@ def _outbox_row(incident: Incident, previous: Incident | None, batch_id: int) ->
 
 
 def outbox_row(key: str, incident: Incident, previous: Object | None, batch_id: int) -> TableRow:
-    """The row of a notification."""
     return row(
         tables.OUTBOX,
         incident,

@@ -17,7 +17,6 @@ TOPIC_SAMPLES = Table(
 
 
 def topic_samples(connection: Connection[Any], cluster_id: str) -> dict[str, str]:
-    """The rows of a cluster by topic."""
     rows = connection.execute(
         "select topic, content from rebalance_monitor.topic_samples where cluster_id = %s", (clean(cluster_id),)
     ).fetchall()

@@ -85,7 +85,6 @@ class SeenRebalance:
 
     @property
     def kinds(self) -> frozenset[str]:
-        """Kinds of its causes."""
         return frozenset(one.kind for one in self.causes)
 
     @property

@@ -110,5 +110,4 @@ class TlsConnection(HttpConnection):
 
 
 def secured(tls: ssl.SSLContext) -> type[TlsConnection]:
-    """Connections with this certificate."""
     return type("SecuredConnection", (TlsConnection,), {"tls": tls})

@@ -27,8 +27,6 @@ _ORDER = tuple(STATES)
 
 @dataclass(frozen=True, slots=True)
 class GroupState:
-    """A group as it stands."""
-
     row: GroupRow
     team: str
     state: str

@@ -252,8 +252,6 @@ STATES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberProgress:
-    """One member on its way."""
-
     member_id: str
     epoch: int | None
     state: Annotated[str, Says("In Kafka's words; _TASKS in a Streams group.", words=STATES)]

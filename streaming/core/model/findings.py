@@ -48,7 +48,6 @@ class Evidence:
 
     @classmethod
     def of_published(cls, shown: Source | Sentence) -> "Evidence":
-        """The evidence that is shown so."""
         return cls(text=shown.text) if isinstance(shown, Sentence) else cls(source=shown)
 
 

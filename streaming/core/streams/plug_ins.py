@@ -83,7 +83,6 @@ class Threw:
 
 
 def name_of(plug_in: PlugIn) -> str:
-    """The plug-in in a sentence."""
     return f"task assignor {plug_in.name}"
 
 

@@ -55,14 +55,12 @@ def generation_of(
 
 
 def detail_of(kind: Kind, group: TargetGroup) -> EpochDetail:
-    """The times of a target."""
     return EpochDetail(
         group_epoch=group.epoch, needed_ms=group.needed_ms, computed_ms=group.assignment_ms, kind=kind.name
     )
 
 
 def progress_of(kind: Kind, group: TargetGroup) -> tuple[MemberProgress, ...]:
-    """Each member on its way."""
     waits = waiting_for(group)
     return tuple(
         MemberProgress(

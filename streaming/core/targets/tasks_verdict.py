@@ -197,7 +197,6 @@ def _members(computed: Computed) -> list[StreamsMember]:
 
 
 def listed(of: Tasks) -> tuple[Task, ...]:
-    """Tasks one by one."""
     return tuple((one.subtopology, number) for one in of for number in one.numbers)
 
 

@@ -106,7 +106,6 @@ class Cluster:
         return frozenset((*self.connectors, *tasks))
 
     def holders(self, job: ConnectorOrTask) -> list[str]:
-        """The workers that run it."""
         return [name for name, worker in self.workers.items() if job in worker.runs]
 
     def unheld(self) -> frozenset[ConnectorOrTask]:

@@ -18,7 +18,6 @@ _COST = (
 
 
 def releases(era: Era) -> str:
-    """The releases of an era, in words."""
     return ", ".join(_span(span.since, span.until) for span in era.spans)
 
 

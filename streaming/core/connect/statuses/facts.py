@@ -117,7 +117,6 @@ class JobFacts:
 
 
 def reported(record: StatusRecord) -> JobKey:
-    """The job that a status is about."""
     return job_key(record.connector if record.task is None else (record.connector, record.task))
 
 

@@ -43,7 +43,6 @@ def pack(job: JobKey, facts: JobFacts) -> str:
 
 
 def unpack(job: JobKey, line: str) -> JobFacts:
-    """The facts in a line of `pack`."""
     if line.startswith(JSON_TEXT):
         return loads(JobFacts, line)
     kind, name, *rest = line.split(" ")
