@@ -7,13 +7,14 @@ from typing import Any
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.isolation import place_of
 from rebalance_monitor.streaming.core.fold.state import Saved
+from rebalance_monitor.streaming.core.lifecycles import FoldGroup
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.ports import FoldError
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord, decode
 from rebalance_monitor.streaming.guarding.decoding import decoded
-from rebalance_monitor.streaming.guarding.fold import FoldGroup, fold_isolated, pieces_of
+from rebalance_monitor.streaming.guarding.fold import fold_isolated, pieces_of
 from rebalance_monitor.streaming.guarding.traces import error_of
 
 

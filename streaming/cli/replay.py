@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
+from rebalance_monitor.streaming.core.lifecycles import FoldGroup
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, Replayed
 from rebalance_monitor.streaming.core.replay import replay as replay_records
-from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from .captures import knowledge_of, name_of, records_of, settings_of, until_of

@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.config.certificates import unusable
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.settings import Settings, lacking
 from rebalance_monitor.streaming.config.supported import POSTGRESQL, PYTHON, not_tested
-from rebalance_monitor.streaming.guarding.fold import FoldGroup
+from rebalance_monitor.streaming.core.lifecycles import FoldGroup
 from rebalance_monitor.streaming.plug_ins.folding import fold_with
 from rebalance_monitor.streaming.plug_ins.host import PlugInHost
 from .exit_codes import DONE, InputError

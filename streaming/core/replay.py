@@ -3,14 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.connect.topic_names import connect_settings
 from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps, Witnesses, lives_of
-from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.incidents.transitions import key_of
 from rebalance_monitor.streaming.core.model.printed import OffsetCommit, Summary
 from rebalance_monitor.streaming.core.model.published import as_object
@@ -32,7 +30,7 @@ from rebalance_monitor.streaming.core.reading.commits import decode_commit
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
 from rebalance_monitor.streaming.core.reading.other_groups import OtherGroups
 from .incidents import grouping
-from .lifecycles import REGISTRY, decode_offsets_record, fold_group, route
+from .lifecycles import REGISTRY, FoldGroup, decode_offsets_record, fold_group, route
 from .reading import holes
 
 OFFSETS_TOPIC = "__consumer_offsets"
@@ -77,24 +75,6 @@ def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
     return None if kind is None else kind.decoder(NO_DIGESTS)(*place)
 
 
-class Fold(Protocol):
-    """`fold_group`, or a fold that isolates the group it fails at."""
-
-    def __call__(
-        self,
-        settings: ClusterSettings,
-        group: str,
-        state: Saved | None,
-        rows: Sequence[Row],
-        tick: Tick | None,
-        *,
-        knowledge: Knowledge = NOTHING_KNOWN,
-        end_of_input: bool = False,
-        witnesses: Witnesses | None = None,
-    ) -> FoldOutcome:
-        """Fold these rows, then the tick."""
-
-
 def replay(
     records: Iterable[RawRecord],
     settings: ClusterSettings,
@@ -102,7 +82,7 @@ def replay(
     knowledge: Knowledge = NOTHING_KNOWN,
     with_commits: bool = False,
     until_ms: int | None = None,
-    fold: Fold = fold_group,
+    fold: FoldGroup = fold_group,
     read: Callable[[RawRecord, ClusterSettings], Row | None] = decode,
 ) -> Replayed:
     """Everything the fold says about these records; the clock ends at a time that more than one of the clocks they
@@ -150,7 +130,7 @@ def folded(
     rows: Sequence[Row],
     stamps: Stamps,
     settings: ClusterSettings,
-    fold: Fold = fold_group,
+    fold: FoldGroup = fold_group,
     knowledge: Knowledge = NOTHING_KNOWN,
     until_ms: int | None = None,
 ) -> list[Result]:

@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Kn
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.published import source_of
 from rebalance_monitor.streaming.core.fold.state import Envelope, Saved, stored
-from rebalance_monitor.streaming.core.lifecycles import failed, fold_group
+from rebalance_monitor.streaming.core.lifecycles import FoldGroup, failed, fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Result, Source
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
@@ -54,25 +54,6 @@ T = TypeVar("T", bound=AnyRow)
 
 class FoldTooLong(Exception):
     """The fold of a group took more than its time; noticed between two records."""
-
-
-class FoldGroup(Protocol):
-    """`streaming.core.fold.fold.fold_group`, or what a test puts in its place."""
-
-    def __call__(
-        self,
-        settings: ClusterSettings,
-        group: str,
-        state: Saved | None,
-        rows: Sequence[Row],
-        tick: Tick | None,
-        *,
-        knowledge: Knowledge = ...,
-        end_of_input: bool = False,
-        witnesses: OtherClocks | None = None,
-        before_record: Callable[[Row], None] = ...,
-    ) -> FoldOutcome:
-        """Fold these rows, then the tick."""
 
 
 def fold_isolated(

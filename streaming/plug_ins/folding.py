@@ -5,9 +5,8 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.fold import fold
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.lifecycles import registry
+from rebalance_monitor.streaming.core.lifecycles import FoldGroup, registry
 from rebalance_monitor.streaming.core.streams.plug_ins import PlugIns
-from rebalance_monitor.streaming.guarding.fold import FoldGroup
 
 
 class _FoldWith:

@@ -8,10 +8,10 @@ from typing import NamedTuple, Protocol
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
+from rebalance_monitor.streaming.core.lifecycles import FoldGroup, fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, OtherGroup, Row, Tick, Undecodable
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
-from rebalance_monitor.streaming.guarding.fold import FoldGroup, fold_isolated, spans
+from rebalance_monitor.streaming.guarding.fold import fold_isolated, spans
 from .rows import RawRow
 
 

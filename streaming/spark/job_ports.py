@@ -8,8 +8,8 @@ from typing import Protocol
 from rebalance_monitor.streaming.config.client_reference import ClientReference
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.config.settings import Settings
+from rebalance_monitor.streaming.core.lifecycles import FoldGroup
 from rebalance_monitor.streaming.core.ports import Store
-from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from rebalance_monitor.streaming.polling.coordinator_log import KeptReasons
 from .observing import KnownEnds, Leases, Observer
 from .tasks import OpenStore

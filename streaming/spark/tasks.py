@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicHistory
+from rebalance_monitor.streaming.core.lifecycles import FoldGroup
 from rebalance_monitor.streaming.core.ports import Store
-from rebalance_monitor.streaming.guarding.fold import FoldGroup
 from . import stacks
 from .bundle import FoldedBundle, Orders, fold_bundle
 from .daemon import of_folds

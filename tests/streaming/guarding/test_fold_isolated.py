@@ -13,12 +13,12 @@ from rebalance_monitor.streaming.core.fold.isolation import ENDED_FAILED
 from rebalance_monitor.streaming.core.fold.published import body_of
 from rebalance_monitor.streaming.core.fold.recovery import FOLDED_AGAIN, OPEN_MS
 from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import REGISTRY, fold_group, route
+from rebalance_monitor.streaming.core.lifecycles import REGISTRY, FoldGroup, fold_group, route
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
 from rebalance_monitor.streaming.core.model.records import Row, Tick, Waiting
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Generation, Grade, Incident, Result, Standing
 from rebalance_monitor.streaming.core.replay import decode
-from rebalance_monitor.streaming.guarding.fold import FoldGroup, FoldLimits, fold_isolated, pieces_of, spans
+from rebalance_monitor.streaming.guarding.fold import FoldLimits, fold_isolated, pieces_of, spans
 from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story, generations, incidents
 from tests.streaming.core.rules.cases_status import runs_what_another_holds
 from tests.streaming.guarding.poison import SECRET, Poisoned

@@ -89,6 +89,7 @@ class Capture:
         knowledge: Knowledge = NOTHING_KNOWN,
         end_of_input: bool = False,
         witnesses: OtherClocks | None = None,
+        **_: Any,
     ) -> FoldOutcome:
         assert state is None, "no group has two lives"
         assert witnesses is not None, "a replay hears all clocks"
