@@ -1,8 +1,29 @@
 """The lab's one error: a sentence for the user, shown without a traceback."""
 
+import sys
+from collections.abc import Callable
+from functools import wraps
+
 
 class LabError(Exception):
     """Something outside the program is missing or refused: says what, where, and what to do."""
+
+
+def says_why(program: str) -> Callable[[Callable[[], int]], Callable[[], int]]:
+    """For a program's `main`: an error of the lab is a sentence on stderr, and exit code 2."""
+
+    def decorated(main: Callable[[], int]) -> Callable[[], int]:
+        @wraps(main)
+        def run() -> int:
+            try:
+                return main()
+            except LabError as why:
+                print(f"{program}: {why}", file=sys.stderr)
+                return 2
+
+        return run
+
+    return decorated
 
 
 class Stopped(BaseException):

@@ -7,7 +7,6 @@ computed, and what the other cluster's records show. At least nine of ten must b
 
 import argparse
 import shutil
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from lab.advised.compared import Compared, agree, table
 from lab.advised.played import IdleTime, Played, captured, idle
 from lab.advised.scripts import Connect, Consumers, Stage
 from lab.cluster import broker, jars, java
-from lab.errors import LabError
+from lab.errors import LabError, says_why
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress, signals_stop
@@ -62,6 +61,7 @@ EXPERIMENTS = {
 }
 
 
+@says_why("advised")
 def main() -> int:
     """Play each setting that is needed, then compare."""
     parser = argparse.ArgumentParser(
@@ -69,15 +69,11 @@ def main() -> int:
     )
     parser.add_argument("--only", nargs="+", metavar="NAME", help=f"of {', '.join(EXPERIMENTS)}")
     asked = parser.parse_args()
-    try:
-        wanted = _wanted(asked.only or list(EXPERIMENTS))
-        shutil.rmtree(FOLDER, ignore_errors=True)
-        with signals_stop(), Lab(FOLDER, Progress()) as lab:
-            played = take(lab, [name for name in SETTINGS if any(name in (one.before, one.after) for one in wanted)])
-        figures = [figure for one in wanted for figure in compared(one, played[one.before], played[one.after])]
-    except LabError as why:
-        print(f"advised: {why}", file=sys.stderr)
-        return 2
+    wanted = _wanted(asked.only or list(EXPERIMENTS))
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    with signals_stop(), Lab(FOLDER, Progress()) as lab:
+        played = take(lab, [name for name in SETTINGS if any(name in (one.before, one.after) for one in wanted)])
+    figures = [figure for one in wanted for figure in compared(one, played[one.before], played[one.after])]
     print("\n".join(table(figures)))
     return 0 if agree(figures) else 1
 

@@ -6,7 +6,6 @@ and the largest size, so what a start costs is not in them. About ten minutes.
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,7 +17,7 @@ from lab.bench.generations.played import Size
 from lab.bench.job import FOLDER, JUDGED, alone, lab_in
 from lab.bench.prepared import TrueGenerations
 from lab.cluster import java
-from lab.errors import LabError
+from lab.errors import says_why
 from lab.process import Progress, signals_stop
 
 RESULTS = report.REPORT.with_name("benchmarks-growth.json")
@@ -57,26 +56,23 @@ def measured(points: Sequence[tuple[str, Size]], folder: Path, progress: Progres
     return found
 
 
+@says_why("growth")
 def main() -> int:
     """Measure all, keep the figures, write the page."""
     parser = argparse.ArgumentParser(prog="make bench-growth", description=__doc__)
     parser.add_argument("--page-only", action="store_true", help="write the page from the figures that are kept")
     given = parser.parse_args()
     progress = Progress()
-    try:
-        if not given.page_only:
-            with signals_stop(), alone():
-                points = measured(sizes(), FOLDER, progress)
-            kept = {
-                "machine": report.machine(),
-                "versions": report.versions(java.find().version),
-                "points": [asdict(one) for one in points],
-            }
-            RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-        sizing.write(json.loads(RESULTS.read_text(encoding="utf-8")), report.last())
-    except LabError as why:
-        print(f"growth: {why}", file=sys.stderr)
-        return 2
+    if not given.page_only:
+        with signals_stop(), alone():
+            points = measured(sizes(), FOLDER, progress)
+        kept = {
+            "machine": report.machine(),
+            "versions": report.versions(java.find().version),
+            "points": [asdict(one) for one in points],
+        }
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    sizing.write(json.loads(RESULTS.read_text(encoding="utf-8")), report.last())
     return 0
 
 

@@ -9,12 +9,11 @@ A line of the table is a library and an assignor: how many generations were give
 import argparse
 import random
 import shutil
-import sys
 from collections import Counter
 from pathlib import Path
 
 from lab.cluster import broker, jars
-from lab.errors import LabError
+from lab.errors import says_why
 from lab.foreign import captured, judging
 from lab.foreign.library import ASSIGNORS, require
 from lab.foreign.story import Story, groups_of
@@ -25,6 +24,7 @@ FOLDER = BUILD / "foreign" / "run"
 CAPTURE = BUILD / "foreign" / "capture"
 
 
+@says_why("foreign")
 def main() -> int:
     """Play, take the capture, judge it; 0 without a wrong verdict."""
     parser = argparse.ArgumentParser(
@@ -37,30 +37,22 @@ def main() -> int:
     asked = parser.parse_args()
     progress = Progress()
     shutil.rmtree(FOLDER, ignore_errors=True)
-    try:
-        with signals_stop(), Lab(FOLDER, progress) as lab:
-            require(asked.libraries)
-            with progress.step("starting a broker"):
-                running = broker.start_anywhere(lab)
-            story = Story(lab, running.address, random.Random(asked.seed))
-            for groups in groups_of(asked.libraries):
-                story.play(groups, asked.steps)
-            about = {"capture": "foreign-clients", "broker_release": jars.kafka_release(), "libraries": asked.libraries}
-            samples = [captured.sample(*one) for one in story.samples]
-            progress.say(f"{captured.write(asked.capture, running.address, samples, about)} records")
-    except LabError as why:
-        print(f"foreign: {why}", file=sys.stderr)
-        return 2
+    with signals_stop(), Lab(FOLDER, progress) as lab:
+        require(asked.libraries)
+        with progress.step("starting a broker"):
+            running = broker.start_anywhere(lab)
+        story = Story(lab, running.address, random.Random(asked.seed))
+        for groups in groups_of(asked.libraries):
+            story.play(groups, asked.steps)
+        about = {"capture": "foreign-clients", "broker_release": jars.kafka_release(), "libraries": asked.libraries}
+        samples = [captured.sample(*one) for one in story.samples]
+        progress.say(f"{captured.write(asked.capture, running.address, samples, about)} records")
     return judged(asked.capture)
 
 
 def judged(capture: Path) -> int:
     """Print what `replay` says of the capture; 0 if nothing is unexplained and nothing was found."""
-    try:
-        lines = judging.replayed(capture)
-    except LabError as why:
-        print(f"foreign: {why}", file=sys.stderr)
-        return 2
+    lines = judging.replayed(capture)
     grades: dict[str, Counter[str]] = {}
     for group, counts in judging.grades_of(lines).items():
         library, assignor, *_ = group.split(".")

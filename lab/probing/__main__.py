@@ -9,11 +9,10 @@ import argparse
 import gzip
 import json
 import shutil
-import sys
 from pathlib import Path
 
 from lab.cluster import broker, java
-from lab.errors import LabError
+from lab.errors import says_why
 from lab.foreign import captured, judging
 from lab.paths import BUILD
 from lab.probing.story import NEVER, Story, about, sampled
@@ -24,6 +23,7 @@ CAPTURE = BUILD / "probing" / "capture"
 SECONDS = 190.0
 
 
+@says_why("probing")
 def main() -> int:
     """Play, take the capture, judge it."""
     parser = argparse.ArgumentParser(
@@ -33,22 +33,14 @@ def main() -> int:
     parser.add_argument("--capture", type=Path, default=CAPTURE, help="the folder that the capture is written to")
     asked = parser.parse_args()
     shutil.rmtree(FOLDER, ignore_errors=True)
-    try:
-        with signals_stop(), Lab(FOLDER, Progress()) as lab:
-            take(lab, asked.capture, asked.seconds)
-    except LabError as why:
-        print(f"probing: {why}", file=sys.stderr)
-        return 2
+    with signals_stop(), Lab(FOLDER, Progress()) as lab:
+        take(lab, asked.capture, asked.seconds)
     return judged(asked.capture)
 
 
 def judged(capture: Path) -> int:
     """Print what `replay` finds; 0 if that is one warning about the first application, and none about the second."""
-    try:
-        found = [line for line in judging.replayed(capture) if line["kind"] == "violation"]
-    except LabError as why:
-        print(f"probing: {why}", file=sys.stderr)
-        return 2
+    found = [line for line in judging.replayed(capture) if line["kind"] == "violation"]
     for violation in found:
         print(f"{violation['group']}: {violation['severity']} {violation['rule']}: {violation['message']}")
     return 0 if [one["group"] for one in found if one["severity"] != "info"] == [NEVER] else 1

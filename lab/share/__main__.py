@@ -9,11 +9,10 @@ judged, and no violation may be found.
 import argparse
 import random
 import shutil
-import sys
 from pathlib import Path
 
 from lab.cluster import broker, jars, java
-from lab.errors import LabError
+from lab.errors import says_why
 from lab.foreign import captured, judging
 from lab.paths import BUILD
 from lab.ports import free_ports
@@ -24,6 +23,7 @@ FOLDER = BUILD / "share" / "run"
 CAPTURE = BUILD / "share" / "capture"
 
 
+@says_why("share")
 def main() -> int:
     """Play, take the capture, judge it; 0 if every target is judged and right."""
     parser = argparse.ArgumentParser(
@@ -35,12 +35,8 @@ def main() -> int:
     asked = parser.parse_args()
     progress = Progress()
     shutil.rmtree(FOLDER, ignore_errors=True)
-    try:
-        with signals_stop(), Lab(FOLDER, progress) as lab:
-            take(lab, asked.capture, steps=asked.steps, seed=asked.seed)
-    except LabError as why:
-        print(f"share: {why}", file=sys.stderr)
-        return 2
+    with signals_stop(), Lab(FOLDER, progress) as lab:
+        take(lab, asked.capture, steps=asked.steps, seed=asked.seed)
     return judged(asked.capture)
 
 
@@ -60,11 +56,7 @@ def take(lab: Lab, capture: Path, *, steps: int, seed: int) -> None:
 
 def judged(capture: Path) -> int:
     """Print what `replay` says of the capture; 0 if every target is right and nothing was found."""
-    try:
-        lines = judging.replayed(capture)
-    except LabError as why:
-        print(f"share: {why}", file=sys.stderr)
-        return 2
+    lines = judging.replayed(capture)
     grades = judging.grades_of(lines)
     judging.show(grades, 24)
     found = judging.show_found(lines)

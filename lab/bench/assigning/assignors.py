@@ -9,7 +9,6 @@ thread that computes, so that other load on the machine counts as little as it c
 """
 
 import statistics
-import sys
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
@@ -24,7 +23,7 @@ from lab.bench.assigning.report import machine, met, shown, write
 from lab.bench.assigning.rounds import MAX_DELAY_MS, answer, decoded_round, round_of, story
 from lab.bench.assigning.timing import MEASURED, in_turns
 from lab.cluster import jars, java
-from lab.errors import LabError
+from lab.errors import LabError, says_why
 from lab.oracle.program import Timed
 from lab.oracle.runner import Runner
 from lab.paths import ROOT
@@ -160,15 +159,12 @@ def aims(figures: list[Figures]) -> list[str]:
     ]
 
 
+@says_why("bench-assignors")
 def main() -> int:
     """Measure, compare, write both reports."""
-    try:
-        found, release = java.find(), jars.kafka_release()
-        figures = shown(measure(found, release), table)
-        tracked = list(hypotheses.measure())
-    except LabError as why:
-        print(f"bench-assignors: {why}", file=sys.stderr)
-        return 2
+    found, release = java.find(), jars.kafka_release()
+    figures = shown(measure(found, release), table)
+    tracked = list(hypotheses.measure())
     text = [
         "# Benchmarks of the Connect assignors",
         "",

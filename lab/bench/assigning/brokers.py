@@ -6,7 +6,6 @@ medians of the least disturbed of several short series, taken in turns with Kafk
 are the processor time of the thread that computes.
 """
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -16,7 +15,7 @@ from typing import Any
 from lab.bench.assigning.report import machine, shown, write
 from lab.bench.assigning.timing import in_turns
 from lab.cluster import jars, java
-from lab.errors import LabError
+from lab.errors import LabError, says_why
 from lab.oracle.broker_groups import random_id
 from lab.oracle.broker_runner import BrokerRunner
 from lab.oracle.compare_brokers import as_sets
@@ -143,14 +142,11 @@ def table(figures: list[Figures]) -> list[str]:
     return rows
 
 
+@says_why("bench-brokers")
 def main() -> int:
     """Measure, compare, write both reports."""
-    try:
-        found, release = java.find(), jars.kafka_release()
-        figures = shown(measure(found, release), table)
-    except LabError as why:
-        print(f"bench-brokers: {why}", file=sys.stderr)
-        return 2
+    found, release = java.find(), jars.kafka_release()
+    figures = shown(measure(found, release), table)
     slowest = max(figures, key=lambda one: one.ms)
     furthest = max(figures, key=lambda one: one.ms / one.kafka_ms)
     text = [

@@ -7,7 +7,6 @@ between two series of it; of several series the least disturbed counts. All are 
 computes.
 """
 
-import sys
 import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from lab.bench.assigning.groups import EVENTS, group
 from lab.bench.assigning.report import machine, met, shown, write
 from lab.bench.assigning.timing import in_turns
 from lab.cluster import jars, java
-from lab.errors import LabError
+from lab.errors import LabError, says_why
 from lab.oracle.consumer_runner import ConsumerRunner
 from lab.oracle.program import Timed
 from lab.paths import ROOT
@@ -148,14 +147,11 @@ def aims(figures: list[Figures]) -> list[str]:
     return lines
 
 
+@says_why("bench-assignors")
 def main() -> int:
     """Measure, compare, write both reports."""
-    try:
-        found, release = java.find(), jars.kafka_release()
-        figures = shown(measure(found, release), table)
-    except LabError as why:
-        print(f"bench-assignors: {why}", file=sys.stderr)
-        return 2
+    found, release = java.find(), jars.kafka_release()
+    figures = shown(measure(found, release), table)
     text = [
         "# Benchmarks of the sticky consumer assignors",
         "",

@@ -11,7 +11,6 @@ from there; *all behind*, standbys lag and one client came back without its stat
 """
 
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from uuid import UUID
 
 from lab.bench.assigning.report import machine, met, shown, write
 from lab.cluster import jars, java
-from lab.errors import LabError
+from lab.errors import LabError, says_why
 from lab.oracle.streams_runner import StreamsRunner
 from lab.paths import ROOT
 from rebalance_monitor.assignors.streams import built_in
@@ -193,14 +192,11 @@ def aims(figures: list[Figures]) -> list[str]:
     return lines
 
 
+@says_why("bench-streams")
 def main() -> int:
     """Measure, compare, write both reports."""
-    try:
-        found, release = java.find(), jars.kafka_release()
-        figures = shown(measure(found, release), table)
-    except LabError as why:
-        print(f"bench-streams: {why}", file=sys.stderr)
-        return 2
+    found, release = java.find(), jars.kafka_release()
+    figures = shown(measure(found, release), table)
     text = [
         "# Benchmarks of the Streams assignor",
         "",

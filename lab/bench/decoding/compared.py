@@ -7,7 +7,6 @@ timed. All records and all blobs differ, and nothing is remembered, except in th
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from time import perf_counter
@@ -17,7 +16,7 @@ from lab.bench.decoding import kafka_python, plain_trees, record_in_state, recor
 from lab.bench.decoding.floor import rebuilder
 from lab.bench.decoding.report import Figures, report
 from lab.bench.decoding.steps import steps
-from lab.errors import LabError
+from lab.errors import LabError, says_why
 from lab.paths import ROOT
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.schemas.user_data import decode_assignment_user_data, decode_subscription_user_data
@@ -193,14 +192,11 @@ def _bare(told: Any) -> Any:
     return (told[0].body, told[1]) if isinstance(told, tuple) else told.body
 
 
+@says_why("bench-decode")
 def main() -> int:
     """Measure, print, write docs/benchmarks-decode.md and .json."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    try:
-        figures = measure(CASES)
-    except LabError as why:
-        print(f"bench-decode: {why}", file=sys.stderr)
-        return 2
+    figures = measure(CASES)
     ways = {one.name: way.whole_way(KEY, one.make, records=RECORDS, rounds=WAYS) for one in CASES}
     states = {one.name: record_in_state.record_in_state(KEY, one.make, rounds=ROUNDS) for one in CASES}
     more = [*way.table(ways), *record_in_state.table(states)]
