@@ -104,31 +104,21 @@ class Groups:
 
     def agreement(self, key: GroupLabels, job: Subject, agreement: str | None, word: str | None) -> None:
         """The same, in short: agreement and state; None: nobody knows the job any more."""
-        known = self._of(key)
-        self._state(key, known, job, word)
-        before = known.jobs.pop(job, None)
-        if agreement is not None:
-            known.jobs[job] = agreement
-            known.agreements[agreement] += 1
-        if before is not None:
-            known.agreements[before] -= 1
-        if key in self._shown:
-            for changed in {before, agreement} - {None}:
-                self._families.gauge(connect_metrics.TASK_AGREEMENT, *key, changed or "").set(
-                    known.agreements[changed or ""]
-                )
+        known, shown = self._of(key), key in self._shown
+        for metric, now, of_jobs, counts in (
+            (connect_metrics.TASK_STATES, word, known.words, known.states),
+            (connect_metrics.TASK_AGREEMENT, agreement, known.jobs, known.agreements),
+        ):
+            before = of_jobs.pop(job, None)
+            if now is not None:
+                of_jobs[job] = now
+            for one, more in ((before, -1), (now, 1)):
+                if one is not None:
+                    counts[one] += more
+                    if shown:
+                        self._families.gauge(metric, *key, one).set(counts[one])
+        if shown:
             self._show_now(key, known)
-
-    def _state(self, key: GroupLabels, known: KnownGroup, job: Subject, word: str | None) -> None:
-        before = known.words.pop(job, None)
-        if word is not None:
-            known.words[job] = word
-            known.states[word] += 1
-        if before is not None:
-            known.states[before] -= 1
-        if key in self._shown:
-            for changed in [one for one in {before, word} if one is not None]:
-                self._families.gauge(connect_metrics.TASK_STATES, *key, changed).set(known.states[changed])
 
     def waiting(self) -> Iterable[tuple[GroupLabels, Subject]]:
         """Jobs that nobody holds, of groups that have series."""
