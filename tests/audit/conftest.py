@@ -30,13 +30,15 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def template(server: str) -> str:
-    """Name of the filled database."""
+    """Name of the filled database, with the statistics that a server gathers by itself: without them it reads all."""
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute("create database filled")
     store = PostgresStore(at(server, "filled"), version="1.2.3")
     store.migrate()
     filled.everything(store)
     store.close()
+    with psycopg.connect(at(server, "filled"), autocommit=True) as filler:
+        filler.execute("analyze")
     return "filled"
 
 

@@ -77,7 +77,8 @@ left join lateral (
 ) s on true
 cross join lateral jsonb_array_elements(c.content -> 'members') with ordinality as m (told, number);
 
--- A table has the bytes that are too long for `sent`, and those that are there before their generation is.
+-- A table has the bytes that are too long for `sent`, and those that are there before their generation is. A planner
+-- with statistics takes contents apart before it joins them, also those that are no members' bytes: objects.
 alter table rebalance_monitor.assignments rename to stored_assignments;
 do $$
 declare
@@ -99,7 +100,9 @@ from (
     select distinct g.day, rebalance_monitor.sent_bytes(told.told, g.generation) as blob
     from rebalance_monitor.stored_generations g
     join rebalance_monitor.stored_contents s on s.hash = g.sent and s.day = g.day
-    cross join lateral jsonb_array_elements(s.content) as member
+    cross join lateral jsonb_array_elements(
+        case jsonb_typeof(s.content) when 'array' then s.content else '[]' end
+    ) as member
     cross join lateral jsonb_array_elements(member) as told (told)
     where jsonb_typeof(told.told) = 'array'
 ) as numbered;
