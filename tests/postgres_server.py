@@ -26,7 +26,7 @@ def postgres_server() -> Iterator[str]:
     # A folder of its own, because the package opens the folders above its data to a system user.
     folder = Path(tempfile.mkdtemp(prefix="rm-pg-"))
     try:
-        yield postgres.served_in(folder / "data").dsn
+        yield postgres.served_in(folder / "data", synced=False).dsn
     finally:
         postgres.stop_server(folder / "data")
         shutil.rmtree(folder, ignore_errors=True)

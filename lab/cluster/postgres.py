@@ -24,12 +24,14 @@ _SYSTEM_USER = "pgserver"  # the user the package makes when run as root
 
 @dataclass(frozen=True, slots=True)
 class Postgres:
-    """A server, its connection text, and the folder of its socket."""
+    """A server, its connection text, and the folder of its socket. `synced`: what it commits outlives a crash of the
+    machine; where no machine crashes, such as in tests, it need not wait for the disk."""
 
     data: Path
     dsn: str
     sockets: Path
     port: int | None = None
+    synced: bool = True
 
 
 def _tools() -> Path:
@@ -75,7 +77,8 @@ def crash(server: Postgres) -> None:
 def start_again(server: Postgres) -> None:
     """Start a stopped server on the data that it had, at the same address."""
     where = '-h ""' if server.port is None else f"-h {HOST} -p {server.port}"
-    options = ("-o", f'{where} -k "{server.sockets}"', "-l", str(server.data / "log"))
+    fsync = "on" if server.synced else "off"
+    options = ("-o", f'{where} -k "{server.sockets}" -c fsync={fsync}', "-l", str(server.data / "log"))
     done = _pg_ctl(server.data, *options, "-t", str(START_S), "start")
     if done.returncode != 0:
         log = server.data / "log"
@@ -102,17 +105,17 @@ def _pg_ctl(data: Path, *arguments: str) -> "subprocess.CompletedProcess[bytes]"
     return subprocess.run(command, user=user, group=user, cwd="/", capture_output=True, check=False, timeout=end_s)
 
 
-def start(lab: Lab, fresh: bool = True) -> Postgres:
+def start(lab: Lab, fresh: bool = True, *, synced: bool = True) -> Postgres:
     """Start a server in the lab's folder; `fresh` throws away what an earlier run left."""
     data = lab.folder / "postgres"
     if fresh and data.exists():
         stop_server(data)
         shutil.rmtree(data)
     lab.on_stop(lambda: stop_server(data), f"postgres {data}")
-    return served_in(data)
+    return served_in(data, synced=synced)
 
 
-def served_in(data: Path) -> Postgres:
+def served_in(data: Path, *, synced: bool = True) -> Postgres:
     """A running server on this data folder, which is made unless it is there; `stop_server` ends it.
 
     The package makes the data. It would wait 10 seconds for the server, which is too short on a busy machine.
@@ -137,7 +140,7 @@ def served_in(data: Path) -> Postgres:
         raise LabError(f"the embedded PostgreSQL does not start in {data}: {_reason(error, heard)}") from None
     if os.geteuid() == 0 and sockets != package.pgdata:
         sockets.chmod(0o777)
-    server = Postgres(package.pgdata, f"postgresql://postgres:@/postgres?host={sockets}", sockets)
+    server = Postgres(package.pgdata, f"postgresql://postgres:@/postgres?host={sockets}", sockets, synced=synced)
     if not runs(server):
         start_again(server)
     return server

@@ -51,7 +51,7 @@ class Watched:
         *ports, self.http_port = free_ports(3)
         self._broker_port, self._controller_port = broker_ports or ports
         self._broker_properties = broker_properties
-        self.postgres = postgres.start(lab)
+        self.postgres = postgres.start(lab, synced=False)
         self.start_broker()
 
     def start_broker(self) -> None:
