@@ -32,6 +32,17 @@ def replayed(capsys: pytest.CaptureFixture[str], path: Path) -> list[Object]:
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
+_OF_CAPTURES: dict[Path, list[Object]] = {}
+"""What `replay` says of golden captures, which stay as they are: several tests compare with it."""
+
+
+def of_capture(capsys: pytest.CaptureFixture[str], capture: Path) -> list[Object]:
+    capsys.readouterr()
+    if capture not in _OF_CAPTURES:
+        _OF_CAPTURES[capture] = replayed(capsys, capture)
+    return _OF_CAPTURES[capture]
+
+
 def bundled(out: Path, *words: str) -> zipfile.ZipFile:
     assert main(["bundle", "--out", str(out), *words]) == 0
     return zipfile.ZipFile(out)
@@ -56,25 +67,20 @@ def test_a_bundle_of_each_capture_is_judged_as_the_capture(
     capsys.readouterr()
     told = replayed(capsys, out)
     assert told == stored
-    assert judged_alike(told) == judged_alike(replayed(capsys, capture))
+    assert judged_alike(told) == judged_alike(of_capture(capsys, capture))
     assert not re.search(r"""(?:src|href)=|url\(|@import|<script""", story)
 
 
 @pytest.mark.parametrize("capture", SMALL, ids=lambda path: path.name)
 def test_a_shareable_bundle_names_nobody(capture: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = set(_names(replayed(capsys, capture)))
+    names = set(_names(of_capture(capsys, capture)))
     assert names
     with bundled(tmp_path / "bundle.zip", "--group", "*", "--shareable", "--capture", str(capture)) as file:
         assert set(file.namelist()) == {"bundle.json", "verdicts.jsonl", "story.html"}
         text = "\n".join(file.read(name).decode() for name in file.namelist())
         grades = [json.loads(line).get("verdict", {}).get("grade") for line in file.read("verdicts.jsonl").splitlines()]
     assert {name for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)} == set()
-    assert grades == [one.get("verdict", {}).get("grade") for one in replayed_quietly(capsys, capture)]
-
-
-def replayed_quietly(capsys: pytest.CaptureFixture[str], path: Path) -> list[Object]:
-    capsys.readouterr()
-    return replayed(capsys, path)
+    assert grades == [one.get("verdict", {}).get("grade") for one in of_capture(capsys, capture)]
 
 
 def _names(objects: list[Object]) -> Iterator[str]:
