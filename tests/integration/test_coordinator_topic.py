@@ -83,7 +83,7 @@ def lines_of(release: str) -> Sequence[str]:
 def stage() -> Iterator[Stage]:
     with own_lab("coordinator-topic") as lab:
         started = broker.start_anywhere(lab)
-        yield Stage(started.address, postgres.start(lab).dsn)
+        yield Stage(started.address, postgres.start(lab, synced=False).dsn)
 
 
 def test_lines_of_a_topic_are_kept_once_over_restarts(stage: Stage) -> None:

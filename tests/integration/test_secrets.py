@@ -46,7 +46,7 @@ class Quiet(Stage):
     def start(self) -> None:
         self.java = java.find()
         class_path = jars.fetch(self.java)
-        self.postgres = postgres.start(self.lab)
+        self.postgres = postgres.start(self.lab, synced=False)
         self.broker = broker.start(self.lab, self.java, class_path, self.ports.broker, self.ports.controller)
         config_topic.create(self.broker.address, {CONFIGS: 1, STATUSES: 1})
         self._start_receiver()
