@@ -1,11 +1,13 @@
-"""A group's fold that never raises: an error, or too much time, costs the group its memory and nobody anything else.
+"""A group's fold that never raises: an error costs the group its memory and nobody anything else.
 
 The rows come in pieces of bounded size. While all goes well a single piece is one call of the fold, as without this
 module. When the fold raises, the piece is folded again in halves, so that all records but the one it fails at are
 judged as ever; that one goes the way of `streaming.core.fold.isolation`, and the fold goes on from there.
+
+Nothing here looks at a clock: the same records give the same verdicts, however long they take. What one record may
+take is bounded by counts, where it is searched for.
 """
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -28,12 +30,11 @@ FIXED_BYTES = 500
 
 @dataclass(frozen=True, slots=True)
 class FoldLimits:
-    """What one call of the fold may be given and take. `seconds` of the processor, which other work does not count
-    against; `errors` that are looked for record by record, of one group in one batch."""
+    """What one call of the fold may be given; `errors` that are looked for record by record, of one group in one
+    batch."""
 
     rows: int = 2_000
     bytes: int = 32 * 1024 * 1024
-    seconds: float = 120.0
     errors: int = 5
 
 
@@ -52,10 +53,6 @@ class AnyRow(Protocol):
 T = TypeVar("T", bound=AnyRow)
 
 
-class FoldTooLong(Exception):
-    """The fold of a group took more than its time; noticed between two records."""
-
-
 def fold_isolated(
     settings: ClusterSettings,
     group: str,
@@ -68,17 +65,16 @@ def fold_isolated(
     witnesses: OtherClocks | None = None,
     fold: FoldGroup = fold_group,
     limits: FoldLimits = LIMITS,
-    clock_s: Callable[[], float] = time.thread_time,
+    goes_on: Callable[[], None] = lambda: None,
 ) -> FoldOutcome:
-    """FoldGroup the pieces in order, then the tick. What was raised is in `errors` of the outcome."""
-    guarded = _Guarded(settings, group, state, tick, fold, witnesses, limits, clock_s, end_of_input, knowledge)
+    """Folds the pieces in order, then the tick. What was raised is in `errors` of the outcome. `goes_on` is called
+    before each record."""
+    guarded = _Guarded(settings, group, state, tick, fold, witnesses, limits, goes_on, end_of_input, knowledge)
     left = iter(pieces)
     first, second = next(left, ()), next(left, None)
     if second is None:
         try:
             return guarded.attempt(first, tick, last=True)
-        except FoldTooLong as why:
-            guarded.isolate(first, error_of(why, guarded.at))
         except Exception:
             # The same rows once more, in halves: only then is it known which of them it is.
             guarded.piece(first)
@@ -132,7 +128,7 @@ class _Guarded:
     fold: FoldGroup
     witnesses: OtherClocks | None
     limits: FoldLimits
-    clock_s: Callable[[], float]
+    goes_on: Callable[[], None]
     end_of_input: bool
     knowledge: Knowledge
     due_ms: int | None = None
@@ -147,9 +143,8 @@ class _Guarded:
     at: Source | None = None
 
     def attempt(self, rows: Sequence[Row], tick: Tick | None, *, last: bool = False) -> FoldOutcome:
-        """One call of the fold. Raises what it raises, and FoldTooLong."""
+        """One call of the fold. Raises what it raises."""
         self.at = None
-        watch = _Watch(self, self.clock_s() + self.limits.seconds)
         return self.fold(
             self.settings,
             self.group,
@@ -159,15 +154,17 @@ class _Guarded:
             knowledge=self.knowledge,
             end_of_input=self.end_of_input and last,
             witnesses=self.witnesses,
-            before_record=watch,
+            before_record=self._comes_to,
         )
+
+    def _comes_to(self, row: Row) -> None:
+        self.goes_on()
+        self.at = source_of(row)
 
     def piece(self, rows: Sequence[Row]) -> None:
         """These rows, without what the tick brings up: that comes once, behind the last piece."""
         try:
             self._take(self.attempt(rows, self._quiet))
-        except FoldTooLong as why:
-            self.isolate(rows, error_of(why, self.at))
         except Exception as why:
             error = error_of(why, self.at if self.at is not None or not rows else source_of(rows[0]))
             if len(self.errors) >= self.limits.errors:
@@ -239,16 +236,3 @@ class _Guarded:
         self.blobs |= outcome.blobs
         self.errors += outcome.errors
         self.kept += outcome.kept
-
-
-@dataclass(slots=True)
-class _Watch:
-    """Called between two records: notes where the fold is, and ends one that takes too long."""
-
-    guarded: _Guarded
-    until_s: float
-
-    def __call__(self, row: Row) -> None:
-        if self.guarded.clock_s() > self.until_s:
-            raise FoldTooLong
-        self.guarded.at = source_of(row)

@@ -57,7 +57,7 @@ class FoldHere:
     """One group after the other."""
 
     def __init__(self, fold: FoldGroup = fold_group, goes_on: Callable[[], None] = lambda: None) -> None:
-        """`goes_on` is called before each group."""
+        """`goes_on` is called before each record, and before each group, which may have none."""
         self._fold, self._goes_on = fold, goes_on
 
     def __call__(
@@ -70,7 +70,7 @@ class FoldHere:
         folded = {}
         for task in tasks:
             self._goes_on()
-            folded[task.group] = _isolated(settings, task, tick, knowledge, self._fold)
+            folded[task.group] = _isolated(settings, task, tick, knowledge, self._fold, self._goes_on)
         return folded
 
 
@@ -101,9 +101,16 @@ class _Decoding:
 
 
 def _isolated(
-    settings: ClusterSettings, task: Task, tick: Tick | None, knowledge: Knowledge, fold: FoldGroup
+    settings: ClusterSettings,
+    task: Task,
+    tick: Tick | None,
+    knowledge: Knowledge,
+    fold: FoldGroup,
+    goes_on: Callable[[], None],
 ) -> Folded:
     decoding = _Decoding()
     rows = decoding.pieces(task.rows)
-    outcome = fold_isolated(settings, task.group, task.state, rows, tick, knowledge=knowledge, fold=fold)
+    outcome = fold_isolated(
+        settings, task.group, task.state, rows, tick, knowledge=knowledge, fold=fold, goes_on=goes_on
+    )
     return Folded(outcome, decoding.seen())

@@ -2,7 +2,7 @@
 
 reader   samples the cluster and reports about once a second; silent for SILENT_S it hangs or is gone
 task     reads the ranges of a batch; nothing in it waits longer than `source.read_timeout_ms`
-         then it folds: before each group it shows that it goes on, and none takes longer than FOLDING_S
+         then it folds: before each record it shows that it goes on, and none takes longer than FOLDING_S
 
 Tasks on other machines cannot be seen: one that does not go on ends itself, and Spark runs it again.
 """
@@ -20,7 +20,7 @@ from . import stacks
 SILENT_S = 30.0  # longer than all requests of one sample may take together
 FIRST_WORD_S = 120.0  # Python and its packages start on a machine that starts Java as well
 READING_S = 60.0
-FOLDING_S = 300.0  # more than a group's fold may take (`guarding.fold`), on a busy machine, and the commit after it
+FOLDING_S = 300.0  # far more than one record may take, on a busy machine, and the commit after the last one
 ENDS_ITSELF_S = FOLDING_S + 60.0  # on this machine the job sees it first, and logs where it stood
 SHOWN_EVERY_S = 1.0
 PAUSED_S = 10.0  # looks are a second apart; a longer pause between two means that the job itself did not run
