@@ -26,7 +26,7 @@ COSTS = suite(
         "cost_as_the_document_says",
         "what a rebalance cost is what its document says",
         'select cluster, topic_id, partition, "offset" from rebalance_monitor.stored_generations'
-        " cross join lateral (select rebalance_monitor.cost_of(document) as told offset 0) as computed"
+        " cross join lateral (select rebalance_monitor.cost_of(document, protocol_type) as told offset 0) as computed"
         " where coalesce(cost, told) is distinct from told",
     ),
 )

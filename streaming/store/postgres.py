@@ -42,7 +42,7 @@ from .outbox import CHANNEL, notified_before
 from .past import StoredPast
 from .positions import lock_positions, place_of, positions_of
 from .refused import REFUSED, Writing
-from .states import StoredStates
+from .states import DUE, EARLIEST_DUE, StoredStates
 from .text import clean, name, restored
 from .topic_ids import TopicIds
 from .topic_samples import topic_samples, write_topics
@@ -166,19 +166,13 @@ class PostgresStore(StoredPast):
     def due(self, cluster: str, now_ms: int) -> list[GroupKey]:
         """Groups of a cluster whose timer is due at `now_ms`, the longest overdue first."""
         with self.database.session() as connection:
-            rows = connection.execute(
-                'select "group", original from rebalance_monitor.states'
-                ' where cluster = %s and due_ms <= %s order by due_ms, "group"',
-                (cluster, now_ms),
-            ).fetchall()
+            rows = connection.execute(DUE, {"cluster": cluster, "now_ms": now_ms}).fetchall()
         return [GroupKey(cluster, restored(group, kept)) for group, kept in rows]
 
     def earliest_due_ms(self, cluster: str) -> int | None:
         """When the next timer of the cluster is due; None when none runs."""
         with self.database.session() as connection:
-            row = connection.execute(
-                "select min(due_ms) from rebalance_monitor.states where cluster = %s and due_ms is not null", (cluster,)
-            ).fetchone()
+            row = connection.execute(EARLIEST_DUE, {"cluster": cluster}).fetchone()
         return None if row is None else row[0]
 
     def commit(self, commit: Commit) -> list[RefusedRow]:

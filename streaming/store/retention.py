@@ -106,7 +106,8 @@ _SUMMARIES = (
     _adding(
         f"""select cluster, "group", {{day}}, 'cause', (cost).cause, count(*), {_SUMS}
 from (
-    select cluster, "group", coalesce(cost, rebalance_monitor.cost_of(document)) as cost from {{generations}} offset 0
+    select cluster, "group", coalesce(cost, rebalance_monitor.cost_of(document, protocol_type)) as cost
+    from {{generations}} offset 0
 ) as each group by 1, 2, 5""",
         *_COSTS,
     ),

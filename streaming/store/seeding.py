@@ -52,6 +52,7 @@ _COLUMNS = """
 select attname from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
 intersect
 select attname from pg_attribute where attrelid = to_regclass(%s) and attnum > 0 and not attisdropped
+    and attgenerated = ''
 """
 
 

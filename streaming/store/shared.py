@@ -23,8 +23,11 @@ from rebalance_monitor.streaming.core.model.results import Generation
 from .text import RANGES, json_text
 
 COMMON = frozenset(
-    ("kind", "cluster", "group", "incarnation", "lifecycle", "protocol", "leader", "delay_ms", "stayed", "unassigned")
-)
+    (
+        "kind", "cluster", "group", "incarnation", "lifecycle", "protocol_type", "protocol", "leader", "delay_ms",
+        "stayed", "unassigned",
+    )
+)  # fmt: skip
 """Keys of the document that generations of a group have in common, beside those that say nothing."""
 IN_COLUMNS = {"at_ms": "int8", "state_ms": "int8", "generation": "int4"}
 COLUMNS = frozenset(("leader", "assignor"))

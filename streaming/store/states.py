@@ -18,6 +18,17 @@ from .waiting_rows import first_waiting
 KNOWN_BYTES = 8_000_000
 """How much of what is stored one process remembers: of the groups that it wrote or read last."""
 
+DUE = """
+select "group", original from rebalance_monitor.states
+where cluster = %(cluster)s and due_slot <= rebalance_monitor.due_slot(%(now_ms)s) and due_ms <= %(now_ms)s
+order by due_ms, "group"
+"""
+EARLIEST_DUE = """
+select min(due_ms) from rebalance_monitor.states where cluster = %(cluster)s and due_slot = (
+    select min(due_slot) from rebalance_monitor.states where cluster = %(cluster)s and due_slot is not null
+)
+"""
+"""`due_slot`: the two minutes that `due_ms` lies in, which have the index."""
 _READ = """
 select cluster, "group", version, state, delta, delta_first, delta_left, due_ms, home, has_topics, revision, waits
 from rebalance_monitor.states

@@ -18,6 +18,7 @@ from rebalance_monitor.streaming.core.ports import (
 )
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from rebalance_monitor.streaming.store.postgres import PostgresStore
+from rebalance_monitor.streaming.store.states import DUE, EARLIEST_DUE
 from tests.streaming.builders import (
     GROUP,
     PARTITION,
@@ -163,13 +164,22 @@ def test_groups_whose_state_cannot_be_read_are_due_at_once_when_a_job_starts(sto
     assert store.due("", 1) == []
 
 
-def test_the_timers_are_found_by_an_index(store: PostgresStore) -> None:
+@pytest.mark.parametrize("asked", [DUE, EARLIEST_DUE])
+def test_the_timers_are_found_by_an_index(store: PostgresStore, asked: str) -> None:
     with store.database.transaction() as connection:
         connection.execute("set local enable_seqscan = off")
-        plan = connection.execute(
-            "explain select min(due_ms) from rebalance_monitor.states where cluster = 'c' and due_ms is not null"
-        ).fetchall()
+        connection.execute("set local enable_bitmapscan = off")
+        plan = connection.execute(b"explain " + asked.encode(), {"cluster": "c", "now_ms": 0}).fetchall()
     assert "states_due" in str(plan)
+
+
+def test_timers_of_one_slot_and_of_several_are_told_apart(store: PostgresStore) -> None:
+    slot_ms = 120_000
+    due = {"a": 11 * slot_ms, "b": 10 * slot_ms + 5, "c": 10 * slot_ms + 4, "d": None}
+    store.commit(commit(store.claim(), states={GroupKey("c", name): state(at) for name, at in due.items()}))
+    assert store.earliest_due_ms("c") == 10 * slot_ms + 4
+    found = {at: [key.group for key in store.due("c", 10 * slot_ms + at)] for at in (3, 4, 5, slot_ms)}
+    assert found == {3: [], 4: ["c"], 5: ["c", "b"], slot_ms: ["c", "b", "a"]}
 
 
 def test_what_a_batch_brings_of_a_firing_incident_is_one_notification_in_its_last_state(store: PostgresStore) -> None:
