@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from rebalance_monitor.streaming.core.fold.expected import PATIENCE_MS
 from rebalance_monitor.streaming.core.incidents.of_every_group import FEWER_MEMBERS, MORE_LAG, MORE_REBALANCES
 from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, Expectations
 from .attention import ShownIncident
@@ -48,8 +47,7 @@ def expected_of(
     }
     known = row.generation is not None or row.status in NOBODY or FEWER_MEMBERS.code in since
     members = (0 if row.status in NOBODY else row.members) if known else None
-    old = row.sampled_ms is not None and now_ms - row.sampled_ms > PATIENCE_MS
-    lag_ms = None if old else row.lag_ms
+    lag_ms = None if row.sample_is_old(now_ms) else row.lag_ms
     found = []
     if (least := expects.members_at_least) is not None:
         met = None if members is None else members >= least

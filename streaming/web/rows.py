@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from rebalance_monitor.streaming.core.fold.expected import PATIENCE_MS
 from rebalance_monitor.streaming.stories.story import GenerationRow as GenerationRow
 
 Document = dict[str, Any]
@@ -85,6 +86,10 @@ class GroupRow(NamedTuple):
     @property
     def key(self) -> GroupName:
         return self.cluster, self.group
+
+    def sample_is_old(self, now_ms: int) -> bool:
+        """Whether what brokers answered says nothing of now."""
+        return self.sampled_ms is not None and now_ms - self.sampled_ms > PATIENCE_MS
 
     @property
     def delay_until_ms(self) -> int | None:

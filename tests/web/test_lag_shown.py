@@ -1,5 +1,6 @@
 """Lag on the page and in the API: of groups, of generations, and what incidents leave unread."""
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -118,4 +119,9 @@ def test_lag_stands_on_the_page_and_in_the_api(server: str, tmp_path: Path) -> N
             assert "It held up 4,000 records above the lag of 40 before" in text
             assert "Lag of these members: 40, 8.0 s" in text
             assert 'id="lag"' not in answer("/group", group="other").text
-            assert "40, 8.0 s" in answer("/").text
+            fleet = answer("/").text
+            assert "40, 8.0 s" in fleet
+            old = '40 <span class="dim"><time datetime="2023-11-14T22:13:20'
+            assert old in fleet, "a lag of long ago says when it was"
+            put(store, builders.lag("readers", answered_ms=time.time_ns() // 1_000_000), batch_id=10)
+            assert '<td class="n" data-name="lag">40</td>' in answer("/").text
