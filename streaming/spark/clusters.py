@@ -42,8 +42,9 @@ from .job import Job, log_event
 from .job_ports import JobPorts, Served
 from .log_topic import KafkaLogTopic
 from .observing import Leases, Observer
+from .saying import hush
 from .scratch import scratch_folder
-from .session import fits_sockets, master_of, stop_session
+from .session import SPARK_SAYS, fits_sockets, master_of, stop_session
 from .shared_session import SharedSession
 from .stopping import LOOK_EVERY_S, ClusterStop, Stop, Stopping, end_at_once, start_session_aside
 
@@ -320,6 +321,7 @@ def run_job(settings: Settings, ports: JobPorts) -> None:
                     if spark is not None:
                         session.is_there(spark)
                 stop.wait(LOOK_EVERY_S)
+            hush(SPARK_SAYS)
             clusters.wait()
         finally:
             if spark is not None:

@@ -5,24 +5,34 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 LONGEST = 500
 _OF_A_TRACE = ("at ", "...", "Caused by:", "Suppressed:")
+_PYTHONS_TRACE = "Traceback (most recent call last):"
+"""Indented lines follow it, and then the error itself."""
+_BETWEEN_TRACES = ("During handling of the above exception", "The above exception was the direct cause")
 _NO_NEWS = ("WARNING: Using incubator modules", "WARNING: A terminally deprecated", "WARNING: sun.misc.Unsafe")
 log = logging.getLogger("rebalance_monitor.job")
+_hushed: set[str] = set()
 
 
 @contextmanager
 def said_elsewhere(event: str) -> Iterator[int]:
     """A descriptor for a process that is started within the block; a thread logs what comes until the process ends."""
+    _hushed.discard(event)
     reading, writing = os.pipe()
     threading.Thread(target=_relay, args=(event, reading), name=event, daemon=True).start()
     try:
         yield writing
     finally:
         os.close(writing)
+
+
+def hush(event: str) -> None:
+    """From now on nothing that is said so is logged: who says it is being ended, which interrupts what it does."""
+    _hushed.add(event)
 
 
 class _OnStderr(logging.Handler):
@@ -43,7 +53,19 @@ def say_on_stderr() -> None:
 
 def _relay(event: str, reading: int) -> None:
     with open(reading, encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            text = line.rstrip()
-            if text.strip() and not text.lstrip().startswith((*_OF_A_TRACE, *_NO_NEWS)):
-                log.warning(event, extra={"fields": {"text": text.strip()[:LONGEST]}})
+        for text in said(lines):
+            if event not in _hushed:
+                log.warning(event, extra={"fields": {"text": text[:LONGEST]}})
+
+
+def said(lines: Iterable[str]) -> Iterator[str]:
+    """What lines say, without traces: of Java's the first line stays, of Python's the last one."""
+    in_trace = False
+    for line in lines:
+        text = line.strip()
+        if text == _PYTHONS_TRACE:
+            in_trace = True
+            continue
+        in_trace = in_trace and (not text or line[:1].isspace())
+        if text and not in_trace and not text.startswith((*_OF_A_TRACE, *_NO_NEWS, *_BETWEEN_TRACES)):
+            yield text

@@ -1,11 +1,14 @@
 """A process that only has stderr says there what its lines hold; whoever started it relays them."""
 
 import logging
+import os
+import threading
 from collections.abc import Iterator
 
 import pytest
 
-from rebalance_monitor.streaming.spark.saying import say_on_stderr
+from rebalance_monitor.streaming.spark.saying import hush, said, said_elsewhere, say_on_stderr
+from tests.waiting import until
 
 
 @pytest.fixture
@@ -29,3 +32,48 @@ def test_a_line_has_its_fields(log: logging.Logger, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().err == (
         'part_failed {"part": "sampler", "stack": ["sampling.py:1 step"]}\npart_goes_on\n'
     ), "once each"
+
+
+TRACE = """26/11/28 07:03:11 WARN of Java
+java.io.IOException: it broke
+    at org.apache.spark.Thing.run(Thing.scala:1)
+    ... 4 more
+Caused by: java.net.SocketException: gone
+Traceback (most recent call last):
+  File "daemon.py", line 264, in manager
+    code = worker(sock)
+           ^^^^^^^^^^^^
+BrokenPipeError: [Errno 32] Broken pipe
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "util.py", line 822, in connect
+
+OSError: no such file
+the end
+"""
+
+
+def test_of_a_trace_stays_what_went_wrong() -> None:
+    assert list(said(TRACE.splitlines(keepends=True))) == [
+        "26/11/28 07:03:11 WARN of Java",
+        "java.io.IOException: it broke",
+        "BrokenPipeError: [Errno 32] Broken pipe",
+        "OSError: no such file",
+        "the end",
+    ]
+
+
+def test_what_is_ended_is_heard_no_more(caplog: pytest.LogCaptureFixture) -> None:
+    with said_elsewhere("it says") as writing:
+        os.write(writing, b"one\n")
+        until(lambda: caplog.messages == ["it says"])
+        hush("it says")
+        os.write(writing, b"two\n")
+    for relay in [one for one in threading.enumerate() if one.name == "it says"]:
+        relay.join()
+    with said_elsewhere("it says") as writing:
+        os.write(writing, b"three\n")
+        until(lambda: len(caplog.messages) == 2)
+    assert [one.fields["text"] for one in caplog.records] == ["one", "three"]  # type: ignore[attr-defined]
