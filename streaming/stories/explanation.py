@@ -3,15 +3,17 @@
 It is the page's story of a generation, told at length: with the rules that it broke, and with what followed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from .durations import duration
 from .known import Published
+from .rebalances import Explained, RecordOrder, record_order
 from .steps import steps
 from .story import GenerationRow, Story, story
+from .why import by_patterns
 
 _RULES = {rule.code: rule for rule in RULES}
 FOLLOWERS = 5
@@ -32,11 +34,19 @@ class Chapter:
 @dataclass(frozen=True, slots=True)
 class Rebalance:
     """A generation with what is known around it. `after`: those that followed, the earliest first; `incidents`:
-    objects of the API, those that opened with it."""
+    objects of the API, those that opened with it; `patterns`: what `why` says of the group's rebalances."""
 
     generation: Published
     after: Sequence[Published] = ()
     incidents: Sequence[Published] = ()
+    patterns: Mapping[RecordOrder, Explained] = field(default_factory=dict)
+
+    def causes(self, generation: Published, told: Story) -> tuple[str, ...]:
+        """Of it, or of one that followed. Where no record shows a cause, a pattern among the records may."""
+        pattern = self.patterns.get(record_order(generation))
+        if pattern is None or any(cause["kind"] != "unknown" for cause in generation["cause"]):
+            return told.causes
+        return (f"{pattern.text} ({pattern.certainty.value})",)
 
 
 def disruptive(generation: Published, incidents: Iterable[Published] = ()) -> bool:
@@ -76,7 +86,7 @@ def rebalance_of(newest_first: Sequence[Published], place: int, incidents: Seque
         for one in opened_with(generation, incidents)
         if until_ms is None or one["violation"]["opened_at_ms"] < until_ms
     ]
-    return Rebalance(generation, after[:FOLLOWERS], own)
+    return Rebalance(generation, after[:FOLLOWERS], own, by_patterns(newest_first))
 
 
 def explanation(rebalance: Rebalance, now_ms: int) -> list[Chapter]:
@@ -85,7 +95,7 @@ def explanation(rebalance: Rebalance, now_ms: int) -> list[Chapter]:
     told = story(GenerationRow(dict(generation), generation["cluster"], generation["group"], ""))
     return [
         Chapter("What happened", tuple(_happened(generation, told))),
-        Chapter("Why", told.causes or ("Not known: nothing that was read asks for it.",)),
+        Chapter("Why", rebalance.causes(generation, told) or ("Not known: nothing that was read asks for it.",)),
         Chapter("What the assignor did", tuple(steps(generation))),
         Chapter("What the laws say", tuple(_laws(rebalance, told))),
         Chapter("What comes next", tuple(_next(rebalance, told, now_ms))),
@@ -139,8 +149,9 @@ def _next(rebalance: Rebalance, told: Story, now_ms: int) -> Iterator[str]:
     generation, said = rebalance.generation, False
     for one in rebalance.after:
         follower = story(GenerationRow(dict(one), one["cluster"], one["group"], ""))
+        causes = rebalance.causes(one, follower)
         later = duration(max(0, one["at_ms"] - generation["at_ms"]))
-        yield f"{later} later came generation {one['generation']}: {'; '.join(follower.causes) or 'cause not known'}."
+        yield f"{later} later came generation {one['generation']}: {'; '.join(causes) or 'cause not known'}."
         said = True
     for sentence in () if rebalance.after else _due(generation, told, now_ms):
         yield sentence

@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
 from rebalance_monitor.streaming.core.model.results import Certainty
 from .cause_words import KINDS, STATIC_GONE
 from .known import Published
-from .rebalances import Explained, SeenRebalance, seen, weakest
+from .rebalances import Explained, RecordOrder, SeenRebalance, seen, weakest
 from .score import JudgedPrediction, judged, score_object
 from .why_patterns import PATTERNS, contested_instances
 
@@ -106,6 +106,13 @@ def ranking(documents: Iterable[Published], since_ms: int | None = None, *, all_
         sampled=any(one.polled for one in records),
         predictions=tuple(one for one in judged(documents) if since_ms is None or one.made_ms >= since_ms),
     )
+
+
+def by_patterns(documents: Iterable[Published]) -> dict[RecordOrder, Explained]:
+    """What patterns say of one group's rebalances, by the place of their records."""
+    records = seen(documents)
+    known = [one for one in records if not one.again]
+    return {known[place].place: one for place, one in _explained(records).items()}
 
 
 def _explained(records: Sequence[SeenRebalance]) -> Mapping[int, Explained]:

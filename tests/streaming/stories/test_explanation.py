@@ -136,3 +136,12 @@ def test_an_assignment_that_cannot_be_read_is_no_empty_one() -> None:
     unread = {**document, "members": [{**first, "assigned": None}, *others]}
     assert steps(document)[-1] == "Connectors and tasks per worker now: 5 to 6."
     assert steps(unread)[-1] == "Connectors and tasks per worker now: not known, since only 4 of 5 could be read."
+
+
+def test_a_cause_that_only_the_record_before_shows_is_told_as_why_tells_it() -> None:
+    cause = (
+        "the second rebalance of a cooperative assignor: what members gave up in the one before is handed out (likely)"
+    )
+    assert told("captures-groups/kip848-a", "k-migrate-coop", 15)["Why"] == (cause,)
+    before = told("captures-groups/kip848-a", "k-migrate-coop", 14)["What comes next"]
+    assert any(line.endswith(f"later came generation 15: {cause}.") for line in before)
