@@ -2,6 +2,9 @@
 
 from typing import LiteralString
 
+DAYS_OF_EACH: LiteralString = "g.day >= coalesce(s.newest_day, -2147483648)::int8 - 1"
+"""Of the groups of `LATEST`, each on its own days. Of one group a number does it, and PostgreSQL plans over one day or
+two, not over all."""
 # A group may have an incident before any generation of it could be read; once nobody is in it, nobody has its tasks.
 LATEST: LiteralString = """
 select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(g.protocol_type, ''), g.protocol,
@@ -14,8 +17,7 @@ select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(
     p.lag, p.lag_ms, coalesce(p.at_least, false), p.trend, p.answered_ms, t.at_ms, g.lifecycle
 from rebalance_monitor.states s left join lateral (
     select *, xmin::text as version from rebalance_monitor.stored_generations g
-    where g.cluster = s.cluster and g."group" = s."group"
-        and g.day >= coalesce(s.newest_day, -2147483648)::int8 - 1
+    where g.cluster = s.cluster and g."group" = s."group" and {days}
     order by g.incarnation desc, g."offset" desc limit 1
 ) g on true
 left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"

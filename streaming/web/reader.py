@@ -29,10 +29,14 @@ class Reader(Statements):
     def groups(self, only: Collection[GroupName] | None = None) -> list[GroupRow]:
         """Every group that ever had a generation or has an open incident, by cluster and name."""
         where, values = ("", []) if only is None else (f"and {_qualified(queries.ONLY)}", _columns(only))
-        return [GroupRow(*row) for row in self._rows(f'{queries.LATEST} {where} order by s.cluster, s."group"', values)]
+        latest = queries.LATEST.format(days=queries.DAYS_OF_EACH)
+        return [GroupRow(*row) for row in self._rows(f'{latest} {where} order by s.cluster, s."group"', values)]
 
     def group(self, key: GroupName) -> GroupRow | None:
-        found = self._rows(f'{queries.LATEST} and s.cluster = %s and s."group" = %s', key)
+        newest = self._newest_day(dict(zip(("cluster", "group"), key, strict=True)))
+        latest = queries.LATEST.format(days="true" if newest is None else "g.day >= %s")
+        days = [] if newest is None else [newest - 1]
+        found = self._rows(f'{latest} and s.cluster = %s and s."group" = %s', [*days, *key])
         return GroupRow(*found[0]) if found else None
 
     def rebalances(self, since_ms: int, only: Collection[GroupName] | None = None) -> dict[GroupName, int]:
