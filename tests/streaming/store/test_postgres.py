@@ -1,5 +1,7 @@
 """The store against a real PostgreSQL: one transaction, one authority on progress, one writer."""
 
+import hashlib
+import json
 from dataclasses import replace
 from secrets import token_hex
 from typing import Any, cast
@@ -7,6 +9,7 @@ from typing import Any, cast
 import psycopg
 import pytest
 
+from rebalance_monitor.streaming.core.columns import DAY_MS
 from rebalance_monitor.streaming.core.fold.state import STATE_VERSION
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, GapRecord, Incident, JobState, Subject
 from rebalance_monitor.streaming.core.ports import (
@@ -17,6 +20,7 @@ from rebalance_monitor.streaming.core.ports import (
     StoredState,
 )
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
+from rebalance_monitor.streaming.store.days import OTHER, Days, partition
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.store.states import DUE, EARLIEST_DUE
 from tests.streaming.builders import (
@@ -180,6 +184,19 @@ def test_timers_of_one_slot_and_of_several_are_told_apart(store: PostgresStore) 
     assert store.earliest_due_ms("c") == 10 * slot_ms + 4
     found = {at: [key.group for key in store.due("c", 10 * slot_ms + at)] for at in (3, 4, 5, slot_ms)}
     assert found == {3: [], 4: ["c"], 5: ["c", "b"], slot_ms: ["c", "b", "a"]}
+
+
+@pytest.mark.parametrize("day", [-1, 1])
+def test_a_content_that_fits_on_a_page_stays_in_its_row(store: PostgresStore, day: int) -> None:
+    content = json.dumps([hashlib.sha256(bytes([number])).hexdigest() for number in range(80)])
+    with store.database.session() as connection:
+        Days().ensure(connection, [1], DAY_MS)
+        connection.execute("insert into rebalance_monitor.stored_contents values ('a', %s, %s)", (day, content))
+        beside = connection.execute(
+            "select c.relname, pg_relation_size(c.reltoastrelid) from rebalance_monitor.stored_contents s"
+            " join pg_class c on c.oid = s.tableoid"
+        ).fetchall()
+    assert beside == [(partition("stored_contents", day if day > 0 else OTHER), 0)]
 
 
 def test_what_a_batch_brings_of_a_firing_incident_is_one_notification_in_its_last_state(store: PostgresStore) -> None:
