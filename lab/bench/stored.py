@@ -49,6 +49,8 @@ TOGETHER_MS = {STORM: 20_000}
 VACUUM_EVERY = 100
 """Batches between two vacuums of what is updated, as by PostgreSQL itself while a monitor runs."""
 UPDATED = ("states", "positions", "groups")
+QUIET = {"autovacuum": "off", "checkpoint_timeout": "1h", "max_wal_size": "100GB"}
+"""What PostgreSQL does by the clock is not of a generation: after a checkpoint, whole pages are written ahead."""
 
 
 def batches(load: Load, every_ms: int = 0) -> Iterator[list[RawRecord]]:
@@ -131,6 +133,9 @@ def taken(dsn: str, load: Load, together_ms: int) -> list[BytesTaken]:
     wal, found = [0, 0], []
     filling = Filling(dsn, load)
     with closing(filling.store), psycopg.connect(dsn, autocommit=True) as database:
+        for name, value in QUIET.items():
+            database.execute(f"alter system set {name} = '{value}'".encode())
+        database.execute("select pg_reload_conf()")
         anew.make(database)
         some = list(batches(load, together_ms))
         for number, batch in enumerate(some, 1):
