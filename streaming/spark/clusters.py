@@ -11,8 +11,8 @@ ends when no cluster is left that could go on, and when what all share is gone: 
 import logging
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -301,7 +301,7 @@ def run_job(settings: Settings, ports: JobPorts) -> None:
     """
     with (
         scratch_folder(settings.spark.checkpoint_dir) as scratch,
-        _for_sockets(scratch) as sockets,
+        for_sockets(scratch) as sockets,
         Stop(partial(end_at_once, scratch)).on_signals() as stop,
     ):
         session = SharedSession()
@@ -328,9 +328,16 @@ def run_job(settings: Settings, ports: JobPorts) -> None:
                 stop_session(spark)
 
 
-def _for_sockets(scratch: Path) -> AbstractContextManager[Path]:
-    """The folder itself, unless its path is too long for a socket in it."""
-    return nullcontext(scratch) if fits_sockets(scratch) else scratch_folder(None)
+@contextmanager
+def for_sockets(scratch: Path) -> Iterator[Path]:
+    """The folder itself, unless its path is too long for a socket in it; then one in the temporary folder, if there is
+    room."""
+    with ExitStack() as ending:
+        folder = scratch
+        if not fits_sockets(scratch):
+            with suppress(CannotRun):
+                folder = ending.enter_context(scratch_folder(None))
+        yield folder
 
 
 def _started(settings: Settings, scratch: Path, sockets: Path, stop: Stop) -> "SparkSession | None":
