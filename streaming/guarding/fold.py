@@ -4,8 +4,8 @@ The rows come in pieces of bounded size. While all goes well a single piece is o
 module. When the fold raises, the piece is folded again in halves, so that all records but the one it fails at are
 judged as ever; that one goes the way of `streaming.core.fold.isolation`, and the fold goes on from there.
 
-Nothing here looks at a clock: the same records give the same verdicts, however long they take. What one record may
-take is bounded by counts, where it is searched for.
+Nothing here looks at a clock: the same records give the same verdicts, however long they take (a plug-in of the user's
+has a time of its own). What one record may take is bounded by counts, where it is searched for.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

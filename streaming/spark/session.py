@@ -184,6 +184,8 @@ def start_session(section: SparkSection, scratch: Path, sockets: Path) -> "Spark
     master = given.get("spark.master", section.master)
     of_ours = _of_master(section.master, sockets)
     ours = {name: value for name, value in settings.items() if of_ours.get(name) != value}
+    # Java that the job has started itself was given all of it, also what fits the configuration's master alone.
+    given = {name: value for name, value in given.items() if of_ours.get(name) != value}
     conf = SparkConf(loadDefaults=False).setAll(list({**_of_master(master, sockets), **ours, **given}.items()))
     spark = SparkSession.builder.config(conf=conf).getOrCreate()
     # When Spark's Java process dies, the job says so in one sentence; this server would print a trace as well.
