@@ -30,6 +30,17 @@ def members(session: int) -> list[int]:
     return found
 
 
+def commands_with(session: int, *words: str) -> list[int]:
+    """Processes of the session whose command line has all these words."""
+    found = []
+    for pid in members(session):
+        with suppress(OSError):
+            command = (_PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if all(word in command for word in words):
+                found.append(pid)
+    return found
+
+
 def end_session(session: int) -> None:
     """SIGKILL to all that is left of the session, until nothing is."""
     deadline = time.monotonic() + GRACE_S

@@ -1,9 +1,10 @@
 """`make chaos`: kill parts of a running system at random moments, and look whether anything is lost, doubled or wrong.
 
-A run is a new world with so many faults, in an order that its seed decides; `--kills 200` makes as many runs as that
-takes. Finished runs are kept in a file: a broken sweep goes on where it stopped.
+A run is a new world with so many faults, in an order that its seed decides: one whose jobs are one process of Java
+each, then one whose jobs fold on a cluster of Spark. `--kills 200` makes as many runs as that takes. Finished runs are
+kept in a file: a broken sweep goes on where it stopped.
 
-    make chaos                                     each fault once (about 20 min)
+    make chaos                                     each fault once (about 25 min)
     make chaos ARGS="--kills 200"                  the long profile (about 3 h; resumes)
     make chaos ARGS="--fault 'broker killed'"      one of them
 """
@@ -14,7 +15,7 @@ import shutil
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
@@ -49,6 +50,7 @@ class Run:
     """What one world gave."""
 
     seed: int
+    on_spark: bool = False
     struck: list[Struck] = field(default_factory=list)
     generations: int = 0
     notifications: int = 0
@@ -67,13 +69,15 @@ class Run:
 
 
 def run(seed: int, faults: Sequence[Fault], progress: Progress, folder: Path = FOLDER) -> Run:
-    """One world from its start to its checks."""
-    dice, made = Random(f"chaos {seed}"), Run(seed)
+    """One world from its start to its checks. All faults are of one kind of world."""
+    (on_spark,) = {one.on_spark for one in faults}
+    dice, made = Random(f"chaos {seed}"), Run(seed, on_spark)
     postgres.stop_server(folder / "postgres")
     shutil.rmtree(folder, ignore_errors=True)
     with Lab(folder, progress) as lab:
-        world = World(lab, seed)
-        with progress.step(f"run {seed}: broker, PostgreSQL, a receiver, a load, a job and its standby"):
+        world = World(lab, seed, on_spark=on_spark)
+        beside = ", a cluster of Spark" if on_spark else ""
+        with progress.step(f"run {seed}: broker, PostgreSQL, a receiver, a load{beside}, a job and its standby"):
             world.start()
         for fault in faults:
             time.sleep(dice.uniform(0, MOST_PAUSE_S))
@@ -122,16 +126,27 @@ def table(runs: Sequence[Run]) -> str:
     return "\n".join([*lines, *(f"run {one.seed}: {line}" for one in runs for line in one.lines)])
 
 
-def finished(file: Path) -> dict[int, Run]:
-    """Runs that the file holds, by seed; a line that was cut short is left out."""
-    found: dict[int, Run] = {}
+def finished(file: Path) -> dict[tuple[int, bool], Run]:
+    """Runs that the file holds, by seed and kind of world; a line that was cut short is left out."""
+    found: dict[tuple[int, bool], Run] = {}
     for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
         try:
             told = json.loads(line)
         except ValueError:
             continue
-        found[told["seed"]] = Run(**{**told, "struck": [Struck(**one) for one in told["struck"]]})
+        made = Run(**{**told, "struck": [Struck(**one) for one in told["struck"]]})
+        found[made.seed, made.on_spark] = made
     return found
+
+
+def worlds(faults: Sequence[Fault], first_seed: int, kills: int) -> Iterator[tuple[int, list[Fault]]]:
+    """Each world's seed and its faults in their order, until there were so many faults."""
+    for seed in range(first_seed, first_seed + -(-kills // len(faults))):
+        order = list(faults)
+        Random(seed).shuffle(order)
+        for on_spark in (False, True):
+            if some := [one for one in order if one.on_spark is on_spark]:
+                yield seed, some
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -151,12 +166,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     done = {} if asked.fault or asked.anew else finished(file)
     runs: list[Run] = []
     try:
-        for seed in range(asked.seed, asked.seed + -(-asked.kills // len(faults))):
-            if (made := done.get(seed)) is None:
-                order = list(faults)
-                Random(seed).shuffle(order)
+        for seed, some in worlds(faults, asked.seed, asked.kills):
+            if (made := done.get((seed, some[0].on_spark))) is None:
                 with signals_stop():
-                    made = run(seed, order, progress)
+                    made = run(seed, some, progress)
                 if not asked.fault:
                     with file.open("a", encoding="utf-8") as kept:
                         kept.write(json.dumps(asdict(made)) + "\n")

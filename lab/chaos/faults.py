@@ -21,12 +21,14 @@ _CUT = "select pg_terminate_backend(pid) from pg_stat_activity where application
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """`changes`: of the holder, at most. `isolated`: only where the world has a network and disks of its own."""
+    """`changes`: of the holder, at most. `isolated`: only where the world has a network and disks of its own.
+    `on_spark`: in a world with a standalone cluster of Spark."""
 
     name: str
     strike: Callable[[World], None]
     changes: int = 1
     isolated: bool = False
+    on_spark: bool = False
 
 
 def _signal(number: signal.Signals, *pids: int) -> None:
@@ -147,6 +149,18 @@ def _receiver_away(world: World) -> None:
     world.receiver.release()
 
 
+def _executor_killed(world: World) -> None:
+    """One of the two that the holder has; the other one may fold meanwhile."""
+    assert world.spark is not None
+    _signal(signal.SIGKILL, world.spark.executors(world.holder().executor_option)[0])
+
+
+def _spark_worker_killed(world: World) -> None:
+    """With its executors, those of the standby, too."""
+    assert world.spark is not None
+    world.spark.restart_worker(0)
+
+
 def _connections_cut(world: World) -> None:
     world.rows(_CUT)
 
@@ -176,4 +190,10 @@ FAULTS = (
     Fault("Connect worker stands still past its session", _worker_stands_still, changes=0),
     Fault("receiver killed", _receiver_killed, changes=0),
     Fault("receiver does not answer", _receiver_away, changes=0),
+    Fault("executor killed", _executor_killed, changes=0, on_spark=True),
+    Fault("executor killed before a bundle's transaction", _point(BEFORE), changes=0, on_spark=True),
+    Fault("executor killed inside a bundle's transaction", _point(INSIDE), changes=0, on_spark=True),
+    Fault("executor killed after a bundle's transaction", _point(AFTER), changes=0, on_spark=True),
+    Fault("Spark worker killed, with its executors", _spark_worker_killed, changes=0, on_spark=True),
+    Fault("driver killed, its executors left", _driver, on_spark=True),
 )

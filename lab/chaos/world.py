@@ -1,5 +1,6 @@
 """What faults are done to: broker, PostgreSQL, Connect workers, a program that is notified, and two jobs of one
-configuration, each of which is started again whenever it ends, as systemd or Kubernetes do it."""
+configuration, each of which is started again whenever it ends, as systemd or Kubernetes do it. In a world `on_spark`
+the jobs fold on a standalone cluster of Spark with two workers."""
 
 import os
 import re
@@ -23,16 +24,18 @@ from lab.chaos.copied_group import GROUP, CopiedGroup
 from lab.chaos.load import LOG_TOPIC, PacedLoad
 from lab.chaos.receiver import ReceiverProcess
 from lab.cluster import broker, jars, postgres
+from lab.cluster.spark import SparkCluster
 from lab.errors import LabError
 from lab.paths import ROOT
 from lab.ports import HOST, free_ports
 from lab.process import Child, Lab
-from lab.sessions import end_session, members
+from lab.sessions import commands_with, end_session
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 
 RECOVERED_WITHIN_S = 180.0
 LOOK_S = 0.25
 NEXT_RECORDS = 20
+JOBS = ("job-1", "job-2")
 POSTGRES_DISK_MIB, JOB_DISK_MIB = 1_024, 64
 LEASE_TAKEN = '"event": "lease_taken"'
 
@@ -65,13 +68,12 @@ class Monitor:
     def processes(self, *words: str) -> list[int]:
         """Processes of the job whose command has all these words."""
         assert self.child is not None
-        found = []
-        for pid in members(self.child.pid):
-            with suppress(OSError):
-                command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-                if all(word in command for word in words):
-                    found.append(pid)
-        return found
+        return commands_with(self.child.pid, *words)
+
+    @property
+    def executor_option(self) -> str:
+        """Of the Java of its executors, by which they are known."""
+        return f"-Djob={self.name}"
 
     def taken(self) -> int:
         """How often it took the lease."""
@@ -82,8 +84,9 @@ class Monitor:
 class World:
     """Runs from `start` until its lab ends."""
 
-    def __init__(self, lab: Lab, seed: int) -> None:
+    def __init__(self, lab: Lab, seed: int, *, on_spark: bool = False) -> None:
         self.lab, self._seed = lab, seed
+        self.spark = SparkCluster(lab, cores=len(JOBS)) if on_spark else None
         self.receiver = ReceiverProcess(lab)
         self.points = lab.folder / "points"
         self.monitors: list[Monitor] = []
@@ -102,12 +105,15 @@ class World:
         self.load.prepare()
         self.group = CopiedGroup(self.lab, self._stage.java, self.broker, self.load)
         self.group.start()
-        for number, port in enumerate(free_ports(2), 1):
-            path = self.lab.folder / f"monitor-{number}.yaml"
-            path.write_text(yaml.safe_dump(self._configuration(port), sort_keys=False))
-            self.monitors.append(Monitor(self.lab, f"job-{number}", path, self.points, port))
+        if self.spark is not None:
+            self.spark.start()
+        for name, port in zip(JOBS, free_ports(len(JOBS)), strict=True):
+            path = self.lab.folder / f"{name}.yaml"
+            monitor = Monitor(self.lab, name, path, self.points, port)
+            path.write_text(yaml.safe_dump(self._configuration(monitor), sort_keys=False))
+            self.monitors.append(monitor)
             if isolated.entered():
-                self._on_small_disk(self.monitors[-1].disk, JOB_DISK_MIB)
+                self._on_small_disk(monitor.disk, JOB_DISK_MIB)
         self.monitors[0].look()
         self.wait("the first job", self.monitors[0].ready)
         self._supervisor.start()
@@ -130,18 +136,30 @@ class World:
         told = self.load.load.settings
         return replace(told, connect={**told.connect, GROUP: self.group.settings})
 
-    def _configuration(self, port: int) -> dict[str, object]:
+    def _configuration(self, monitor: Monitor) -> dict[str, object]:
         cluster = {"name": "chaos", "bootstrap_servers": self.broker.address, **described(self.settings)}
         return {
             "clusters": [cluster],
             "database": {"dsn": self.postgres.dsn},
             "source": {"offsets_topic": LOG_TOPIC, "heartbeat_ms": 2_000},
-            "http": {"host": HOST, "port": port},
+            "http": {"host": HOST, "port": monitor.port},
             "page": {"enabled": False},
             "audit": {"every_ms": None},
             "alerting": {"webhooks": [{"name": "hook", "url": f"{self.receiver.url}/hook"}]},
-            "spark": {"driver_memory": "600m", "checkpoint_dir": str(self.lab.folder / f"spark-{port}")},
+            "spark": {"driver_memory": "600m", "checkpoint_dir": str(monitor.disk), **self._of_cluster(monitor)},
         }
+
+    def _of_cluster(self, monitor: Monitor) -> dict[str, object]:
+        """Each job has a core of each worker."""
+        if self.spark is None:
+            return {}
+        conf = {
+            "spark.cores.max": str(self.spark.workers),
+            "spark.executor.cores": "1",
+            "spark.executor.memory": "700m",
+            "spark.executor.extraJavaOptions": monitor.executor_option,
+        }
+        return {"master": self.spark.master, "conf": conf}
 
     def _isolate_postgres(self) -> None:
         """On a disk of its own and at a port of loopback."""

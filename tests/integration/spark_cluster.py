@@ -1,21 +1,16 @@
-"""A standalone cluster of Spark: a master and workers of one core each, made from PySpark's own jars.
+"""A standalone cluster of Spark whose workers have one core each, and what it is given to judge.
 
 The records are those of a captured group, written once for each of many group ids; each id's partition is the one where
 a broker would put it.
 """
 
-import os
-import sys
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import psycopg
-import pyspark
 
-from lab.cluster import java
-from lab.ports import HOST, free_ports
+from lab.cluster.spark import SparkCluster
 from rebalance_monitor.streaming.cli.captures import records_of
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.coordinators import home_partition
@@ -65,30 +60,9 @@ def write(watched: Watched, newest_ms: int | None = None) -> int:
 
 def standalone(watched: Watched, workers: int = 2, **environ: str) -> str:
     """The master's address. `environ`: variables that its workers have beside those that they need."""
-    home = Path(pyspark.__file__).parent
-    ports = free_ports(5)
-    environment = {
-        **os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": HOST, "SPARK_PUBLIC_DNS": HOST,
-        "PYSPARK_PYTHON": sys.executable, "SPARK_SCALA_VERSION": "2.13", **environ,
-    }  # fmt: skip
-    base = [java.find().command, "-cp", f"{home}/jars/*", "-Xmx300m"]
-    deploy, master = "org.apache.spark.deploy", f"spark://{HOST}:{ports[0]}"
-    watched.lab.start(
-        f"master-{ports[0]}",
-        [*base, f"{deploy}.master.Master", "--host", HOST, "--port", str(ports[0]), "--webui-port", str(ports[1])],
-        environment=environment,
-    )
-    for number in range(1, 1 + workers):
-        name = f"worker-{ports[0]}-{number}"
-        watched.lab.start(
-            name,
-            [
-                *base, f"{deploy}.worker.Worker", "--host", HOST, "--cores", "1", "--memory", "1g", "--webui-port",
-                str(ports[1 + number]), "--work-dir", str(watched.lab.folder / name), master,
-            ],
-            environment=environment,
-        )  # fmt: skip
-    return master
+    cluster = SparkCluster(watched.lab, workers, environ=environ)
+    cluster.start()
+    return cluster.master
 
 
 def sections(watched: Watched, master: str) -> dict[str, Any]:
