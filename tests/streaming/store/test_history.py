@@ -1,17 +1,26 @@
 """The part that looks and cuts: what it tells, when it cuts, and what it says where a day cannot be archived."""
 
+import shutil
+import subprocess
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from rebalance_monitor.streaming.core.metrics import DATABASE_BYTES, DATABASE_LIMIT
+from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from rebalance_monitor.streaming.store.history import CUT_EVERY_S, FIRST_CUT_S, Health, HistoryKeeper
 from rebalance_monitor.streaming.supervision import PartFailed
 from tests.streaming.builders import incident
 from tests.streaming.store.test_retention import KEPT, NOW_MS, TODAY, World, named, world
+from tests.waiting import PATIENCE_S
 
 __all__ = ["world"]
 pytestmark = pytest.mark.postgres
+RULES = Path(__file__).parents[3] / "dashboards" / "generated" / "alerts.yml"
+PROMTOOL = shutil.which("promtool")
 
 
 @dataclass
@@ -103,3 +112,42 @@ def test_a_database_that_is_away_is_no_failure_of_the_part(world: World) -> None
     some = HistoryKeeper("postgresql://nobody@127.0.0.1:1/none", KEPT, shown)
     some.look()
     assert shown.seen == []
+
+
+@pytest.mark.skipif(PROMTOOL is None, reason="no promtool: apt-get install prometheus")
+def test_an_alert_fires_of_a_database_that_its_cuts_leave_too_large(world: World, tmp_path: Path) -> None:
+    """The real database through the real exporter to the rule itself: two hours of look and cut above the limit, the
+    limit raised, and it ends."""
+    for day in (TODAY - 1, TODAY):
+        world.write(day)
+    looked = [_scraped(world, max_bytes=1), _scraped(world, max_bytes=KEPT.max_bytes)]
+    assert (world.days(), looked[0].keys()) == ([TODAY], looked[1].keys())
+    a_minute_each = {name: f"{above}x150 {looked[1][name]}x60" for name, above in looked[0].items()}
+    series = [{"series": name, "values": values} for name, values in a_minute_each.items()]
+    beats = {"series": 'rebalance_monitor_heartbeat_timestamp_seconds{cluster="c"}', "values": "1+60x220"}
+    fires = 'ALERTS{alertname="RebalanceMonitorDatabaseFull", alertstate="firing", cluster="c", severity="warning"}'
+    sees = [
+        {"expr": fires, "eval_time": at, "exp_samples": [{"labels": fires, "value": 1}] if firing else []}
+        for at, firing in (("1h50m", False), ("2h10m", True), ("3h", False))
+    ]
+    test = {"interval": "1m", "input_series": [*series, beats], "promql_expr_test": sees}
+    document = {"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": [test]}
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    asked = [str(PROMTOOL), "test", "rules", str(tmp_path / "test.yml")]
+    done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _scraped(world: World, max_bytes: int) -> dict[str, float]:
+    """The size of each table and the limit, by the name of the series, after a cut."""
+    exporter = Exporter(0, clusters=["c"])
+    given: dict[str, Any] = {"clock_s": iter((0.0, FIRST_CUT_S, FIRST_CUT_S)).__next__, "now_s": lambda: NOW_MS / 1000}
+    try:
+        HistoryKeeper(world.dsn, replace(KEPT, max_bytes=max_bytes), exporter, **given).look()
+        text = exporter.scrape().decode()
+    finally:
+        exporter.stop()
+    shown = (f"{DATABASE_BYTES.name}{{", f"{DATABASE_LIMIT.name}{{")
+    return {
+        name: float(value) for name, value in (line.split() for line in text.splitlines() if line.startswith(shown))
+    }

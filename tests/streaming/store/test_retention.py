@@ -33,7 +33,8 @@ class World:
     """A store at a given time, and what it has."""
 
     def __init__(self, dsn: str) -> None:
-        self.dsn, self.store = dsn, PostgresStore(dsn, "c", now_ms=lambda: NOW_MS)
+        self.dsn, self.now_ms = dsn, NOW_MS
+        self.store = PostgresStore(dsn, "c", now_ms=lambda: self.now_ms)
         self.store.migrate()
         self.epoch = self.store.claim()
         self.next = 0
@@ -51,7 +52,7 @@ class World:
         self.store.commit(commit(self.epoch, start, self.next, made, *results, states=states, blobs=blobs))
 
     def cut(self, kept: Kept = KEPT, archive: retention.Archive | None = None) -> retention.HistoryCut:
-        return Retention(self.store.database, kept, archive).cut(NOW_MS)
+        return Retention(self.store.database, kept, archive).cut(self.now_ms)
 
     def rows(self, statement: str) -> list[tuple[Any, ...]]:
         with self.store.database.session() as connection:
@@ -159,6 +160,27 @@ def test_where_an_open_incident_began_stays_and_one_that_is_over_leaves_a_count(
     assert world.days() == [old, TODAY]
     ((_, count),) = world.rows("select name, count from rebalance_monitor.daily_summaries where kind = 'rule'")
     assert count == 1
+
+
+def test_summaries_stay_for_two_years_and_then_go_by_days(world: World) -> None:
+    """In virtual time: every ten days of 26 months a generation, an incident that is over, and a cut."""
+    first = TODAY - 800
+    played = [*range(first, TODAY, 10), TODAY, TODAY + 1]
+    for today in played:
+        world.now_ms = today * DAY_MS + 3_600_000
+        at: dict[str, Any] = {"opened_at_ms": today * DAY_MS, "resolved_at_ms": today * DAY_MS + 5}
+        world.write(today, incident("resolved", f"i{today}", **at), cause=(Cause(kind="worker_joined"),))
+        world.change("update rebalance_monitor.outbox set done = true")
+        world.cut()
+        past = [day for day in played if day < today - KEPT.days]
+        told = world.rows("select day, kind, name, count from rebalance_monitor.daily_summaries order by 1, 2")
+        assert [row[:2] for row in told] == [
+            (day, kind) for day in past if day >= today - KEPT.summary_days for kind in ("cause", "grade", "rule")
+        ], today
+        assert {row[3] for row in told} <= {1}
+        assert world.days() == [day for day in played if today - KEPT.days <= day <= today]
+        assert world.rows("select day from rebalance_monitor.cuts order by 1") == [(day,) for day in past]
+    assert min(world.days("daily_summaries")) == TODAY - 720, "one that had been there yesterday is 731 days old"
 
 
 def test_too_large_a_database_loses_its_oldest_days_but_not_today(world: World) -> None:
