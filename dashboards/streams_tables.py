@@ -1,6 +1,6 @@
 """SQL of the tables about one Streams application's latest generation."""
 
-from .tables import LATEST_CTE, SCHEMA
+from .tables import LATEST
 
 
 def _tasks(role: str) -> str:
@@ -12,29 +12,25 @@ def _tasks(role: str) -> str:
 
 
 PROCESSES_SQL = f"""
-with {LATEST_CTE}
 select coalesce(nullif(process ->> 'end_point', ''), process ->> 'host') as process,
     left(process ->> 'process_id', 8) as id, process ->> 'rack' as rack,
     jsonb_array_length(process -> 'threads') as threads, (process ->> 'leads')::boolean as leads,
     {_tasks("active")} as active, {_tasks("standby")} as copies, {_tasks("warm_up")} as warm_ups,
     {_tasks("withheld")} as is_to_get,
     (select max(lag.value::bigint) from jsonb_each_text(process -> 'lags') as lag) as behind
-from {SCHEMA}.generations join latest using (cluster, topic_id, partition, "offset", day),
-    jsonb_array_elements(document -> 'streams' -> 'processes') as process
+from {LATEST}, jsonb_array_elements(document -> 'streams' -> 'processes') as process
 order by 1, 2
 limit 500
 """.strip()
 
 SUBTOPOLOGIES_SQL = f"""
-with {LATEST_CTE}
 select part ->> 'name' as name,
     (select string_agg(topic || ' (' || partitions || ')', ', ' order by topic)
         from jsonb_each_text(part -> 'topics') as reads (topic, partitions)) as reads,
     (part ->> 'tasks')::integer as tasks, (part ->> 'stateful')::boolean as stateful,
     (part ->> 'least')::integer as fewest, (part ->> 'most')::integer as most,
     jsonb_array_length(part -> 'waiting') as waiting, (part ->> 'missing_standbys')::integer as missing_standbys
-from {SCHEMA}.generations join latest using (cluster, topic_id, partition, "offset", day),
-    jsonb_array_elements(document -> 'streams' -> 'subtopologies') as part
+from {LATEST}, jsonb_array_elements(document -> 'streams' -> 'subtopologies') as part
 order by 1
 limit 500
 """.strip()

@@ -12,14 +12,7 @@ LOUDEST_FIRST = "case alert when 'critical' then 0 when 'warning' then 1 else 2 
 REBALANCE_KEY = """topic_id || '/' || partition || '/' || "offset" || '/' || day"""
 """How one rebalance is named in addresses: the coordinates of its record, and its day."""
 
-LATEST_CTE = f"""
-latest as (
-    select cluster, topic_id, partition, "offset", day from {SCHEMA}.stored_generations
-    where {GROUP_SQL}
-        and day >= coalesce((select newest_day from {SCHEMA}.states where {GROUP_SQL}), -2147483648)::bigint - 1
-    order by incarnation desc, "offset" desc
-    limit 1
-)""".strip()
+LATEST = f"{SCHEMA}.latest_generation(${{cluster:sqlstring}}, ${{group:sqlstring}})"
 
 OPEN_INCIDENTS_SQL = f"""
 select to_timestamp(opened_at_ms / 1000.0) as opened, alert, firing as notified, muted_by, rule, team, cluster, "group",
@@ -78,11 +71,11 @@ limit 200
 """.strip()
 
 MEMBERS_SQL = f"""
-with {LATEST_CTE}
-select coalesce(member.worker, member.instance_id, member.member_id) as member, member.client_host as host,
-    member.assigned::text as assigned, member.revoked::text as revoked, member.owned::text as owned
-from {SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset", day)
-order by member.ordinal
+select coalesce(member ->> 'worker', member ->> 'instance_id', member ->> 'member_id') as member,
+    member ->> 'client_host' as host, member ->> 'assigned' as assigned, member ->> 'revoked' as revoked,
+    member ->> 'owned' as owned
+from {LATEST}, jsonb_array_elements(document -> 'members') with ordinality as members (member, ordinal)
+order by ordinal
 """.strip()
 
 DIFF_SQL = f"""
@@ -97,7 +90,7 @@ limit 500
 # -- one Connect cluster ------------------------------------------------------------------------------------------
 
 MATRIX_SQL = f"""
-with {LATEST_CTE}, seen as (
+with seen as (
     select case type when 'connector' then id || ' (connector)' else id end as id, judged, state, at.worker,
         bool_or(at.what = 'held') as held, bool_or(at.what = 'expected') as expected,
         bool_or(at.what = 'running') as running
@@ -109,8 +102,8 @@ with {LATEST_CTE}, seen as (
     where {GROUP_SQL} and agreement <> 'gone'
     group by 1, 2, 3, 4
 )
-select ' (in the group)' as id, coalesce(member.worker, member.member_id) as worker, 'member' as cell
-from {SCHEMA}.members as member join latest using (cluster, topic_id, partition, "offset", day)
+select ' (in the group)' as id, coalesce(member ->> 'worker', member ->> 'member_id') as worker, 'member' as cell
+from {LATEST}, jsonb_array_elements(document -> 'members') as member
 union all
 select id, worker, case
         when held and running and state <> 'RUNNING' then lower(state)
@@ -136,13 +129,12 @@ limit 2000
 
 SPREAD_SQL = f"""
 with held as (
-    select to_timestamp(one.at_ms / 1000.0) as time, member.ordinal,
-        coalesce(jsonb_array_length(member.owned -> 'tasks'), 0)
-        - coalesce(jsonb_array_length(member.revoked -> 'tasks'), 0)
-        + coalesce(jsonb_array_length(member.assigned -> 'tasks'), 0) as tasks
-    from {SCHEMA}.generations as one join {SCHEMA}.members as member using (cluster, topic_id, partition, "offset", day)
-    where one.at_ms {IN_RANGE} and one.{ON_DAYS}
-        and one.cluster = ${{cluster:sqlstring}} and one."group" = ${{group:sqlstring}}
+    select to_timestamp(at_ms / 1000.0) as time,
+        coalesce(jsonb_array_length(member -> 'owned' -> 'tasks'), 0)
+        - coalesce(jsonb_array_length(member -> 'revoked' -> 'tasks'), 0)
+        + coalesce(jsonb_array_length(member -> 'assigned' -> 'tasks'), 0) as tasks
+    from {SCHEMA}.generations, jsonb_array_elements(document -> 'members') as member
+    where at_ms {IN_RANGE} and {ON_DAYS} and {GROUP_SQL}
 )
 select time, max(tasks) - min(tasks) as spread, max(tasks) as most, min(tasks) as fewest
 from held group by time order by time

@@ -38,6 +38,20 @@ def spans(asked: Mapping[str, Any], newest_day: int | None, before_ms: int | Non
     yield _between(low, high)
 
 
+def before(at_ms: int) -> Iterator[Condition]:
+    """The day of a moment with the one before it, as brokers' clocks differ, and then all earlier ones."""
+    day = _stored(at_ms)
+    yield _between(day - 1, day)
+    yield _between(None, day - 2)
+
+
+def since(at_ms: int) -> Iterator[Condition]:
+    """The day of a moment with the one after it, and then all later ones."""
+    day = _stored(at_ms)
+    yield _between(day, day + 1)
+    yield _between(day + 2, None)
+
+
 def _stored(at_ms: int) -> int:
     return min(max(day_of(at_ms), LEAST), GREATEST)
 

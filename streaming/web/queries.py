@@ -2,10 +2,11 @@
 
 from typing import LiteralString
 
-DAYS_OF_EACH: LiteralString = "g.day >= coalesce(s.newest_day, -2147483648)::int8 - 1"
-"""Of the groups of `LATEST`, each on its own days. Of one group a number does it, and PostgreSQL plans over one day or
-two, not over all."""
-# A group may have an incident before any generation of it could be read; once nobody is in it, nobody has its tasks.
+LEAST_NEWEST_DAY: LiteralString = "select min(coalesce(newest_day, -2147483648)) from rebalance_monitor.states"
+"""Of some groups the day before which none has its latest generation."""
+# Each group is looked for on its own days. From which day on these are, is a number, so that PostgreSQL plans over them
+# alone. A group may have an incident before any generation of it could be read; once nobody is in it, nobody has its
+# tasks.
 LATEST: LiteralString = """
 select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(g.protocol_type, ''), g.protocol,
     case when t.state in ('Empty', 'Dead') then 0 else coalesce(g.member_count, 0) end,
@@ -17,7 +18,8 @@ select s.cluster, s."group", coalesce(g.incarnation, 0), g.generation, coalesce(
     p.lag, p.lag_ms, coalesce(p.at_least, false), p.trend, p.answered_ms, t.at_ms, g.lifecycle
 from rebalance_monitor.states s left join lateral (
     select *, xmin::text as version from rebalance_monitor.stored_generations g
-    where g.cluster = s.cluster and g."group" = s."group" and {days}
+    where g.cluster = s.cluster and g."group" = s."group"
+        and g.day >= %s and g.day >= coalesce(s.newest_day, -2147483648)::int8 - 1
     order by g.incarnation desc, g."offset" desc limit 1
 ) g on true
 left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
@@ -28,29 +30,34 @@ where (g.generation is not null or exists (
 ))
 """
 MEMBERS: LiteralString = """
-select g.document - array['diff', 'verdict', 'streams', 'epoch', 'moves', 'interrupted'] || jsonb_build_object(
-    'members', (select jsonb_agg(
-        one || '{"assigned": null, "owned": null, "revoked": null}'::jsonb
-    ) from jsonb_array_elements(g.document -> 'members') one)
-)
-from rebalance_monitor.states s cross join lateral (
+select s.cluster, s."group", g.document is not null, case when g.document -> 'members' <> '[]' then
+    g.document - array['diff', 'verdict', 'streams', 'epoch', 'moves', 'interrupted'] || jsonb_build_object(
+        'members', (select jsonb_agg(
+            one || '{{"assigned": null, "owned": null, "revoked": null}}'::jsonb
+        ) from jsonb_array_elements(g.document -> 'members') one)
+    )
+end
+from rebalance_monitor.states s left join lateral (
     select document from rebalance_monitor.generations g
-    where g.cluster = s.cluster and g."group" = s."group"
-        and g.at_ms < %s
+    where g.cluster = s.cluster and g."group" = s."group" and g.at_ms < %s and {days}
     order by g.incarnation desc, g."offset" desc limit 1
-) g left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
-where s.cluster = %s and (%s or coalesce(t.state, '') not in ('Empty', 'Dead')) and g.document -> 'members' <> '[]'
+) g on true left join rebalance_monitor.groups t on t.cluster = s.cluster and t."group" = s."group"
+where s.cluster = %s and (%s or coalesce(t.state, '') not in ('Empty', 'Dead'))
 """
 # Looked up by each id that a topic of the name had, '' where nobody knew it: the name is not part of the key. There are
 # few such rows; sorted by the bare column, PostgreSQL would look through all in the order of that index.
-AT: LiteralString = """
-select document, cluster, "group", judged_by from rebalance_monitor.generations
-where cluster = %(cluster)s and partition = %(partition)s and "offset" = %(offset)s and %(topic)s in (topic, '')
+PLACE: LiteralString = """
+select topic_id, day from rebalance_monitor.stored_generations
+where cluster = %s and partition = %s and "offset" = %s and {days} and %s in (topic, '')
     and topic_id = any(array(
-        select topic_id from rebalance_monitor.positions where partition = %(partition)s and %(topic)s in (topic, '')
+        select topic_id from rebalance_monitor.positions where partition = %s and %s in (topic, '')
         union select ''
     ))
 order by at_ms + 0 desc, topic_id limit 1
+"""
+AT: LiteralString = """
+select document, cluster, "group", judged_by from rebalance_monitor.generations
+where cluster = %s and partition = %s and "offset" = %s and topic_id = %s and day = %s
 """
 ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 INCIDENT: LiteralString = (

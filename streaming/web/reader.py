@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.costs import CostEntry, CostQuestion, sums
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from . import cost_rows, queries
 from .coordinator_reasons import with_said
-from .day_spans import spans, within
+from .day_spans import before, since, spans, within
 from .rows import Document, DocumentRow, GapRow, GenerationRow, GroupName, GroupRow, IncidentRow, ListPage, SummaryRow
 from .statements import Statements
 
@@ -28,16 +28,18 @@ class Reader(Statements):
 
     def groups(self, only: Collection[GroupName] | None = None) -> list[GroupRow]:
         """Every group that ever had a generation or has an open incident, by cluster and name."""
-        where, values = ("", []) if only is None else (f"and {_qualified(queries.ONLY)}", _columns(only))
-        latest = queries.LATEST.format(days=queries.DAYS_OF_EACH)
-        return [GroupRow(*row) for row in self._rows(f'{latest} {where} order by s.cluster, s."group"', values)]
+        return self._latest("true", ()) if only is None else self._latest(queries.ONLY, _columns(only))
 
     def group(self, key: GroupName) -> GroupRow | None:
-        newest = self._newest_day(dict(zip(("cluster", "group"), key, strict=True)))
-        latest = queries.LATEST.format(days="true" if newest is None else "g.day >= %s")
-        days = [] if newest is None else [newest - 1]
-        found = self._rows(f'{latest} and s.cluster = %s and s."group" = %s', [*days, *key])
-        return GroupRow(*found[0]) if found else None
+        found = self._latest('cluster = %s and "group" = %s', key)
+        return found[0] if found else None
+
+    def _latest(self, condition: LiteralString, values: Sequence[Any]) -> list[GroupRow]:
+        ((day,),) = self._rows(f"{queries.LEAST_NEWEST_DAY} where {condition}", values)
+        if day is None:
+            return []
+        latest = f'{queries.LATEST} and {_qualified(condition)} order by s.cluster, s."group"'
+        return [GroupRow(*row) for row in self._rows(latest, [day - 1, *values])]
 
     def rebalances(self, since_ms: int, only: Collection[GroupName] | None = None) -> dict[GroupName, int]:
         """How many generations each group had since then; one that was written again counts once."""
@@ -100,24 +102,45 @@ class Reader(Statements):
     ) -> list[Document]:
         """Of each group of a cluster its newest generation before a moment, as much of it as says who its members are.
         `empty`: also of groups that have no members now."""
-        where, values = ("", []) if only is None else (f" and {_qualified(queries.ONLY)}", _columns(only))
-        rows = self._rows(f'{queries.MEMBERS}{where} order by s."group"', [at_ms, cluster, empty, *values])
-        return [document for (document,) in rows]
+        found: dict[GroupName, Document | None] = {}
+        wanted = only
+        for days, bounds in before(at_ms):
+            where, values = ("", []) if wanted is None else (f" and {_qualified(queries.ONLY)}", _columns(wanted))
+            rows = self._rows(
+                f'{queries.MEMBERS.format(days=" and ".join(days))}{where} order by s."group"',
+                [at_ms, *bounds, cluster, empty, *values],
+            )
+            found |= {(name, group): document for name, group, _, document in rows}
+            wanted = [(name, group) for name, group, there, _ in rows if not there]
+            if not wanted:
+                break
+        return [document for document in found.values() if document is not None]
 
     def generation(self, cluster: str, topic: str, partition: int, offset: int) -> GenerationRow | None:
         """By its record; of a topic that was made again the newer one."""
-        rows = self._rows(queries.AT, {"cluster": cluster, "topic": topic, "partition": partition, "offset": offset})
-        return with_said([GenerationRow(*rows[0])], self._rows)[0] if rows else None
+        where = {"cluster": cluster}
+        for days, bounds in spans(where, self._newest_day(where), None):
+            place = self._rows(
+                queries.PLACE.format(days=" and ".join(days) or "true"),
+                [cluster, partition, offset, *bounds, topic, partition, topic],
+            )
+            if place:
+                rows = self._rows(queries.AT, [cluster, partition, offset, *place[0]])
+                return with_said([GenerationRow(*rows[0])], self._rows)[0] if rows else None
+        return None
 
     def first_generation(self, key: GroupName, since_ms: int) -> list[Document]:
         """The group's first generation since a moment; empty if there is none."""
-        conditions, values = _conditions({"cluster": key[0], "group": key[1], "since_ms": since_ms}, None, on_days=True)
-        rows = self._rows(
-            f"select document from rebalance_monitor.generations where {' and '.join(conditions)}"
-            ' order by at_ms, "offset" limit 1',
-            values,
-        )
-        return [document for (document,) in rows]
+        conditions, values = _conditions({"cluster": key[0], "group": key[1], "since_ms": since_ms}, None)
+        for days, bounds in since(since_ms):
+            rows = self._rows(
+                "select document from rebalance_monitor.generations"
+                f' where {" and ".join([*conditions, *days])} order by at_ms, "offset" limit 1',
+                [*values, *bounds],
+            )
+            if rows:
+                return [document for (document,) in rows]
+        return []
 
     def open_incidents(self, only: Collection[GroupName] | None = None) -> list[IncidentRow]:
         """Not resolved, or people are still told."""
