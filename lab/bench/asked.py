@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.web.api import MOST_READ
 from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.why import MOST_MOMENTS, at_once_object, why_object
 
-TRIES = 9
+TRIES = 15
 Ask = Callable[[], object]
 
 
@@ -50,6 +50,7 @@ def _questions(opened: ExitStack, dsn: str, within: AskedRange) -> dict[str, Ask
     opened.callback(reader.close)
     connection = opened.enter_context(Database(dsn).session())
     opened.callback(connection.close)
+    connection.prepare_threshold = None  # each question of Grafana is planned anew
     return dict((*_of_page(reader, within), *_of_dashboards(connection, within)))
 
 
