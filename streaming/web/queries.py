@@ -80,7 +80,7 @@ from rebalance_monitor.gaps h
 """
 CONCERNED: LiteralString = """(
     (h.cluster, h.topic) in (select * from unnest(%s::text[], %s::text[])) or exists (
-        select from rebalance_monitor.generations g
+        select from rebalance_monitor.stored_generations g
         where (g.cluster, g."group") in (select * from unnest(%s::text[], %s::text[]))
             and g.cluster = h.cluster and g.topic = h.topic and g.partition = h.partition
     )
