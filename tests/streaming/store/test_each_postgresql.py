@@ -20,8 +20,10 @@ pytestmark = pytest.mark.postgres
 ROOT = Path(__file__).parents[3]
 CONTRACT = [
     f"tests/streaming/store/test_{name}.py"
-    for name in ("migrations", "postgres", "positions", "lease", "retention", "dashboard_queries", "runbook_queries")
-]
+    for name in (
+        "migrations", "postgres", "positions", "lease", "retention", "one_day", "dashboard_queries", "runbook_queries",
+    )
+]  # fmt: skip
 EVERYTHING = ["tests/streaming/store", "tests/web", "tests/audit", "--deselect", "tests/web/test_browser.py"]
 """Of the long profile."""
 
