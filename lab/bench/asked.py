@@ -16,13 +16,13 @@ from rebalance_monitor.streaming.web.api import MOST_READ
 from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.why import MOST_MOMENTS, at_once_object, why_object
 
-TRIES = 15
+TRIES = 41
 Ask = Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
 class AskedRange:
-    """From when to when (ms), and the groups that are looked at: one that connects, and a Streams application."""
+    """From when to when (ms), and the groups that are looked at: one that connects, and a Streams application, if any."""
 
     since_ms: int
     until_ms: int
@@ -103,6 +103,8 @@ def _of_dashboards(connection: Connection, within: AskedRange) -> Iterator[tuple
     for place, _ in SHELF:
         dashboard = json.loads(made[place.file])
         group = within.streams if place.file == STREAMS.file else within.group[1]
+        if not group:
+            continue
         values = {"cluster": within.group[0], "group": group, "rebalance": rebalance}
         for panel in dashboard["panels"]:
             for target in panel.get("targets", ()):

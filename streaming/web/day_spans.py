@@ -1,5 +1,5 @@
-"""In which days the newest generations are looked for: each day is a partition of its own, and a list that is short
-seldom needs more than the last ones.
+"""In which days generations are looked for: each day is a partition of its own, and a list that is short seldom needs
+more than the last ones. A statement says the days as numbers: PostgreSQL then plans over these days alone.
 
     [newest - 1, …]     [newest - 8, …]     all that was asked for          until one of them fills the list
 """

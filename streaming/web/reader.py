@@ -1,4 +1,4 @@
-"""All that is read of the database, each by one statement that an index serves.
+"""All that is read of the database, by statements that an index serves.
 
 `only` limits a statement to groups; None: no limit.
 """
@@ -35,6 +35,7 @@ class Reader(Statements):
         return found[0] if found else None
 
     def _latest(self, condition: LiteralString, values: Sequence[Any]) -> list[GroupRow]:
+        """`condition`: of which groups, by columns of `states`."""
         ((day,),) = self._rows(f"{queries.LEAST_NEWEST_DAY} where {condition}", values)
         if day is None:
             return []
