@@ -22,7 +22,7 @@ Ask = Callable[[], object]
 
 @dataclass(frozen=True, slots=True)
 class AskedRange:
-    """From when to when (ms), and the groups that are looked at: one that connects, and a Streams application, if any."""
+    """From when to when (ms), and the groups that are looked at: one that connects; a Streams application or ""."""
 
     since_ms: int
     until_ms: int
