@@ -26,7 +26,7 @@ breaks: install  ## break six things on a cluster, and print what page, API, ale
 bench: install  ## measure latency, drain, memory and idle CPU of the whole job; writes docs/benchmarks.md (ARGS="--quiet-s 60" is shorter)
 	@exec $(BIN)/python -m lab.bench.job $(ARGS)
 
-readiness: install  ## is the job ready while nothing is wrong, at 0 to 20,000 commits a second (ARGS="--seconds 600"; a soak: ARGS="--rates 150 --seconds 3600")
+readiness: install  ## is the job ready while nothing is wrong, at 0 to 20,000 commits a second (ARGS="--seconds 600"; a soak: ARGS="--rates 150 --rebalances 6 --seconds 4200")
 	@exec $(BIN)/python -m lab.readiness $(ARGS)
 
 bench-assignors: install  ## time our assignors against Kafka's own class; writes docs/benchmarks-assignors.md (FAMILY=consumer: docs/benchmarks-consumers.md)

@@ -1,35 +1,38 @@
 """`make readiness`: does the job say that it is ready while nothing is wrong, whatever the cluster writes?
 
 A real broker, PostgreSQL and job; offset commits at each rate in turn. /readyz is asked twice a second, the outgoing
-heartbeat counted, and the resources of each of the job's processes followed. One line per rate at the end, each time
-without being ready, and the machine's load: on a machine that others use as well, a time without being ready at a load
-far above the number of cores says little of the job.
+heartbeat counted, and the resources of each of the job's processes followed over its batches. At the end one line per
+rate, each time without being ready, and the machine's load: on a machine that others use as well, a time without being
+ready at a load far above the number of cores says little of the job.
 
     make readiness                                          a minute at each rate
     make readiness ARGS="--seconds 600"                     ten minutes at each rate
-    make readiness ARGS="--rates 150 --seconds 3600"        a soak of one hour
+    make readiness ARGS="--rates 150 --rebalances 6 --seconds 4200"     a soak of 20,000 batches
 """
 
 import argparse
 import os
 import shutil
 import sys
+import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import httpx
 
 from lab.asking import local
-from lab.bench.cost import tree
+from lab.bench.job import load_process
 from lab.bench.stage import BenchStage
-from lab.cluster import jars, java
+from lab.cluster import class_data, jars, java
 from lab.cluster.commit_load import Commits
 from lab.errors import LabError
 from lab.paths import BUILD
 from lab.process import Lab, Progress, signals_stop
+from lab.resources import Use, heap_after_collections, look
 
 FOLDER = BUILD / "readiness"
 RATES = (0.0, 20.0, 100.0, 500.0, 2_000.0, 20_000.0)
@@ -37,19 +40,9 @@ ASK_EVERY_S = 0.5
 LOOK_EVERY_S = 10.0
 BEAT_MS = 1_000
 ALERT_AFTER_S = 600.0
-
-
-@dataclass(slots=True)
-class Use:
-    """A process over time: (seconds, resident MiB, open descriptors)."""
-
-    name: str
-    seen: list[tuple[float, float, int]] = field(default_factory=list)
-
-    def slopes(self) -> tuple[float, float]:
-        """MiB and descriptors per minute, by the line through all looks."""
-        times = [one[0] / 60 for one in self.seen]
-        return slope(times, [one[1] for one in self.seen]), slope(times, [float(one[2]) for one in self.seen])
+BATCHES = "rebalance_monitor_batches_total"
+COLLECT_EVERY = "4min"
+"""How often Spark has all garbage collected, 30 minutes by itself: each time shows what Java really holds."""
 
 
 @dataclass(slots=True)
@@ -95,15 +88,6 @@ HEAD = "commits/s    written  ready/polls  not ready heartbeats      NotReady   
 )
 
 
-def slope(times: Sequence[float], values: Sequence[float]) -> float:
-    """Of the straight line that fits best; 0 for fewer than two different times."""
-    if len(times) < 2 or max(times) == min(times):
-        return 0.0
-    mean_t, mean_v = sum(times) / len(times), sum(values) / len(values)
-    spread = sum((one - mean_t) ** 2 for one in times)
-    return sum((t - mean_t) * (v - mean_v) for t, v in zip(times, values, strict=True)) / spread
-
-
 def observe(
     monitor_url: str, bootstrap: str, per_s: float, seconds: float, pid: int, alive: Callable[[], bool]
 ) -> Outcome:
@@ -127,7 +111,7 @@ def observe(
             if at_s - looked_s >= LOOK_EVERY_S:
                 looked_s = at_s
                 outcome.loads.append(os.getloadavg()[0])
-                look(pid, at_s, outcome.uses)
+                look(pid, batches(monitor_url), outcome.uses)
             time.sleep(ASK_EVERY_S)
         outcome.written = commits.done
     after = beats(monitor_url)
@@ -155,17 +139,10 @@ def beats(url: str) -> tuple[int, int]:
     return counts["sent"] + counts["failed"], counts["withheld"]
 
 
-def look(pid: int, at_s: float, uses: dict[int, Use]) -> None:
-    """Note memory and descriptors of every process of the job."""
-    for process_id in tree(pid):
-        with suppress(OSError, StopIteration):
-            folder = Path(f"/proc/{process_id}")
-            status = (folder / "status").read_text().splitlines()
-            kib = next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
-            words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            name = next((kind for kind in ("java", "serve", "audit", "pyspark", " run ") if kind in words), "other")
-            use = uses.setdefault(process_id, Use(name.strip()))
-            use.seen.append((at_s, kib / 1024, len(list((folder / "fd").iterdir()))))
+def batches(url: str) -> float:
+    """That the job has committed so far."""
+    text = local().get(f"{url}/metrics", timeout=5).text
+    return sum(float(line.split()[-1]) for line in text.splitlines() if line.startswith(BATCHES))
 
 
 def main() -> int:
@@ -175,17 +152,21 @@ def main() -> int:
     )
     parser.add_argument("--rates", type=float, nargs="+", default=list(RATES), help="commits a second")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each")
+    parser.add_argument("--rebalances", type=float, default=0.0, help="of other groups, each second (default: none)")
     given = parser.parse_args()
     progress = Progress()
-    settings = {
+    settings: dict[str, dict[str, Any]] = {
         "alerting": {
             "heartbeat_url": "http://127.0.0.1:9/nobody-listens",
             "heartbeat_every_ms": BEAT_MS,
-        }
+        },
+        "spark": {"conf": {"spark.cleaner.periodicGC.interval": COLLECT_EVERY}},
     }
+    collections = FOLDER / "collections.log"
+    os.environ[class_data.OPTIONS_OF_SPARK] = f"-Xlog:gc:file={collections}"
     shutil.rmtree(FOLDER, ignore_errors=True)
     try:
-        with signals_stop(), Lab(FOLDER, progress) as lab:
+        with signals_stop(), Lab(FOLDER, progress) as lab, ExitStack() as stack:
             if jars.missing():
                 jars.fetch(java.find())
             stage = BenchStage(lab, settings)
@@ -195,6 +176,11 @@ def main() -> int:
                 url = stage.addresses.metrics.rpartition("/metrics")[0]
                 lab.wait_for("ready", lambda: readyz(url)[0] == 200, job, 240)
             outcomes = []
+            if given.rebalances:
+                with progress.step("the groups that rebalance"):
+                    load = stack.enter_context(load_process(stage))
+                pacing = partial(load.tell, f"pace {given.rebalances} {given.seconds * len(given.rates)}")
+                threading.Thread(target=pacing, name="rebalances", daemon=True).start()
             for per_s in given.rates:
                 with progress.step(f"{per_s:.0f} commits a second for {given.seconds:.0f} s"):
                     outcomes.append(observe(url, stage.broker.address, per_s, given.seconds, job.pid, job.running))
@@ -209,14 +195,13 @@ def main() -> int:
         for spell in outcome.spells:
             at = f"not ready at {spell.at_s:.0f} s for {spell.long_s:.1f} s, load {spell.load:.1f}"
             print(f"{outcome.per_s:>9.0f} {at}: {spell.why}")
+    print("each process, and by how much it grew in 1,000 batches of the second half, ± twice the standard error")
     for outcome in outcomes:
         for use in outcome.uses.values():
             if len(use.seen) > 2:
-                mib, descriptors = use.slopes()
-                print(
-                    f"{outcome.per_s:>9.0f} {use.name:<8} {use.seen[-1][1]:>7.0f} MiB {mib:>+7.2f}/min "
-                    f"{use.seen[-1][2]:>5} descriptors {descriptors:>+6.2f}/min"
-                )
+                print(f"{outcome.per_s:>9.0f} {use.seen[-1][0]:>7.0f} batches  {use.line()}")
+    heap = " ".join(f"{mib:.0f}" for _, mib in heap_after_collections(collections))
+    print(f"Java's heap after each collection of all garbage, MiB: {heap or 'none yet'}")
     return 0 if all(one.ready == one.polls for one in outcomes) else 1
 
 

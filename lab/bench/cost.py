@@ -24,14 +24,16 @@ def tree(pid: int) -> Iterator[int]:
 
 def memory_mib(pid: int) -> float:
     """Sum of the proportional set sizes of the tree, in MiB: a page shared by several is counted once."""
-    total_kib = 0
-    for process_id in tree(pid):
-        try:
-            lines = Path(f"/proc/{process_id}/smaps_rollup").read_text().splitlines()
-        except OSError:
-            continue
-        total_kib += sum(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total_kib / 1024
+    return sum(pss_mib(process_id) for process_id in tree(pid))
+
+
+def pss_mib(pid: int) -> float:
+    """Proportional set size of one process; 0 of one that has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) / 1024
 
 
 def cpu_s(pid: int) -> float:
