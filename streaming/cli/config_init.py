@@ -23,7 +23,7 @@ def config_init(config: str | None, servers: str | None, out: str | None) -> int
     """Print the configuration, or write it into a file that is not there yet. InputError where no broker answers."""
     need("run", "confluent_kafka")
     section = _section(config, servers)
-    text = "\n".join(told(section, *_found(section))) + "\n"
+    text = "\n".join(file_lines(section, *_found(section))) + "\n"
     if out is None:
         print(text, end="")
         return DONE
@@ -69,7 +69,7 @@ def _found(section: ClusterSection) -> tuple[list[Snapshot], list[str]]:
         raise InputError(f"{section.bootstrap_servers}: {why}; check the address, and that brokers are up") from why
 
 
-def told(section: ClusterSection, groups: Iterable[Snapshot], topics: Iterable[str]) -> Iterator[str]:
+def file_lines(section: ClusterSection, groups: Iterable[Snapshot], topics: Iterable[str]) -> Iterator[str]:
     """The lines of the file."""
     every, names = list(groups), list(topics)
     named = [one for one in every if one.group.isprintable()]  # no configuration names any other

@@ -102,7 +102,7 @@ def _run(
     from .auditing import AuditProcess, installed
     from .page_process import PageProcess
 
-    of_tasks = task_store(settings, config, notify=telling.tells(settings), shadow=shadow)
+    of_tasks = task_store(settings, config, notify=telling.has_receivers(settings), shadow=shadow)
     windows = Windows(of_tasks.windows)
     with closing(of_tasks.open(dsn, windows)) as store:
         store.migrate()

@@ -20,7 +20,7 @@ from .exit_codes import InputError
 MISSED_BATCHES = 3
 
 
-def tells(settings: Settings) -> bool:
+def has_receivers(settings: Settings) -> bool:
     """Whether anybody drains the outbox."""
     alerting = settings.alerting
     return alerting.path == "push" or bool(alerting.webhooks) or alerting.kafka is not None
@@ -42,7 +42,7 @@ def limits(settings: Settings) -> SeriesLimits:
 
 def delivery(settings: Settings, dsn: str, exporter: Exporter) -> Delivery | None:
     """One thread per receiver; None when there is none. InputError where librdkafka refuses a property."""
-    if not tells(settings):
+    if not has_receivers(settings):
         return None
     return Delivery(dsn, _receivers(settings, exporter), exporter, exporter)
 

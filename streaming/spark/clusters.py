@@ -42,7 +42,7 @@ from .job import Job, log_event
 from .job_ports import JobPorts, Served
 from .log_topic import KafkaLogTopic
 from .observing import Leases, Observer
-from .saying import hush
+from .relayed_stderr import stop_relaying
 from .scratch import scratch_folder
 from .session import SPARK_SAYS, fits_sockets, master_of, stop_session
 from .shared_session import SharedSession
@@ -321,7 +321,7 @@ def run_job(settings: Settings, ports: JobPorts) -> None:
                     if spark is not None:
                         session.is_there(spark)
                 stop.wait(LOOK_EVERY_S)
-            hush(SPARK_SAYS)
+            stop_relaying(SPARK_SAYS)
             clusters.wait()
         finally:
             if spark is not None:

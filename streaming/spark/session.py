@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from rebalance_monitor.streaming.config.sections import SparkSection
 from rebalance_monitor.streaming.config.supported import JAVA, not_tested
 from .java import java_home, version_of
-from .saying import hush, said_elsewhere
+from .relayed_stderr import relayed, stop_relaying
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -176,7 +176,7 @@ def start_session(section: SparkSection, scratch: Path, sockets: Path) -> "Spark
 
     conf = SparkConf().setAll(list(settings.items()))
     if SparkContext._gateway is None:
-        with said_elsewhere(SPARK_SAYS) as java_says:
+        with relayed(SPARK_SAYS) as java_says:
             SparkContext._gateway = launch_gateway(conf, {"stderr": java_says})
         SparkContext._jvm = SparkContext._gateway.jvm
     # Java knows by now what was given on the command line.
@@ -196,7 +196,7 @@ def start_session(section: SparkSection, scratch: Path, sockets: Path) -> "Spark
 def stop_session(spark: "SparkSession", leaves_s: float = JVM_LEAVES_S) -> bool:
     """Stop Spark and wait until its Java process has left: nothing of the job may outlive it. Whether it left within
     this time; else it was killed."""
-    hush(SPARK_SAYS)
+    stop_relaying(SPARK_SAYS)
     with suppress(Exception):  # a session whose JVM has died can't be stopped, and need not be
         spark.stop()
     if (jvm := _jvm()) is not None:

@@ -39,8 +39,8 @@ from .offsets import (
     with_homes,
 )
 from .ranges import COLUMN, SPARK_SCHEMA, BundleRanges, properties_of
+from .relayed_stderr import log_in_spark_process
 from .sampling import Sampler
-from .saying import say_on_stderr
 from .watchdog import READER
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
 
     def _running(self) -> Sampler:
         if self._sampler is None:
-            say_on_stderr()
+            log_in_spark_process()
             stacks.offer(Path(self._options.channel), READER)
             self._lag = Lag(self._options.max_lag_s)
             self._sampler = Sampler(

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli import main
-from rebalance_monitor.streaming.cli.config_init import told
+from rebalance_monitor.streaming.cli.config_init import file_lines
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.config.loading import checked
 from rebalance_monitor.streaming.config.settings import Settings
@@ -24,7 +24,7 @@ LEGAL = st.from_regex(r"[a-z.\-]{1,8}(-configs?|-status)?", fullmatch=True)
 
 
 def written(groups: list[Snapshot], topics: list[str]) -> tuple[str, ClusterSection]:
-    text = "\n".join(told(SECTION, groups, topics))
+    text = "\n".join(file_lines(SECTION, groups, topics))
     (section,) = checked(Settings, yaml.safe_load(text), "it").clusters
     return text, section
 

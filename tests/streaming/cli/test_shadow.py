@@ -4,7 +4,7 @@ from pathlib import Path
 
 from rebalance_monitor.streaming.cli.opening import settings_from
 from rebalance_monitor.streaming.cli.shadow import shadowed
-from rebalance_monitor.streaming.cli.telling import tells
+from rebalance_monitor.streaming.cli.telling import has_receivers
 
 LIVE = """
 clusters: [{name: c, bootstrap_servers: 'localhost:9092'}]
@@ -27,7 +27,7 @@ def test_it_judges_as_the_live_job_and_reaches_nobody(tmp_path: Path) -> None:
     (tmp_path / "monitor.yaml").write_text(LIVE)
     live = settings_from(str(tmp_path / "monitor.yaml"))
     shadow = shadowed(live)
-    assert (tells(live), tells(shadow)) == (True, False)
+    assert (has_receivers(live), has_receivers(shadow)) == (True, False)
     assert shadow.core_clusters() == live.core_clusters()
     assert (shadow.alerting.heartbeat_url, shadow.storage.archive) == (None, None)
     assert (shadow.http.port, shadow.page.enabled, shadow.audit.every_ms) == (0, False, None)

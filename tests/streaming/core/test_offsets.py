@@ -49,7 +49,7 @@ def status(
 
 
 def told(offsets: Offsets, sighting: Sighting) -> int:
-    ((_, told_ms, _),) = offsets.told([sighting])
+    ((_, told_ms, _),) = offsets.with_times([sighting])
     return told_ms - START_MS
 
 
@@ -87,7 +87,7 @@ def test_the_interval_holds_the_truth(apart_ms: int, latencies: list[int], live:
     words = [status(A, number, at + apart_ms, at + 300 if live else None) for number, at in enumerate(true)]
     offsets = Offsets({}, (), 0, (), words, steps)
     for word, at in zip(words, true, strict=True):
-        ((_, told_ms, _),) = offsets.told([word])
+        ((_, told_ms, _),) = offsets.with_times([word])
         earliest_ms, latest_ms = offsets.earliest_ms(word), offsets.latest_ms(word)
         assert earliest_ms is not None
         assert earliest_ms <= START_MS + at

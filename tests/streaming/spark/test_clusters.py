@@ -106,7 +106,7 @@ def test_what_one_refuses_is_told_of_it_and_the_others_go_on(tmp_path: Path) -> 
 def test_an_error_that_nobody_foresaw_is_told_without_its_text(tmp_path: Path) -> None:
     def serve(cluster: str) -> Any:
         if cluster == "b":
-            raise ValueError("postgresql://user:hush@db/x")
+            raise ValueError("postgresql://user:stop_relaying@db/x")
         return nullcontext()
 
     with running(settings("a", "b"), tmp_path, serve) as (some, told):

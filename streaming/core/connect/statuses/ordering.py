@@ -147,7 +147,7 @@ def _as_written(offsets: Offsets, sightings: Iterable[Sighting]) -> Iterator[Sig
     """
     later_ms: dict[int, int] = {}
     last_first = sorted(sightings, key=attrgetter("partition", "offset"), reverse=True)
-    for status, told_ms, late_ms in offsets.told(last_first):
+    for status, told_ms, late_ms in offsets.with_times(last_first):
         earliest_ms = offsets.recorded_ms.get(status.generation, 0)
         at_ms = max(earliest_ms, told_ms)
         next_ms = later_ms.get(status.partition, at_ms)

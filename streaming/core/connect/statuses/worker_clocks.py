@@ -66,7 +66,7 @@ class Offsets:
         self.recorded_ms = times = _times(recorded, incarnation, steps)
         self._of: dict[tuple[str, int], ClockOffset] = {}
         self._learn(_by_generation(sightings, times, _Asked(steps, given)), times, _Rounds(members, steps))
-        self._own = {(one.partition, one.offset): at_ms for one, at_ms, _ in self.told(sightings)}
+        self._own = {(one.partition, one.offset): at_ms for one, at_ms, _ in self.with_times(sightings)}
         for step in steps:
             if step.jump_ms and not any(place[1] >= step.generation for place in self._of):
                 self.known.clear()
@@ -82,7 +82,7 @@ class Offsets:
         """How much earlier than told the worker's newest statuses may have been written at most."""
         return self.known.get(worker, NOT_KNOWN).early_ms
 
-    def told(self, statuses: Iterable[Sighting]) -> Iterator[tuple[Sighting, int, int | None]]:
+    def with_times(self, statuses: Iterable[Sighting]) -> Iterator[tuple[Sighting, int, int | None]]:
         """Each status, when to tell of it, and how much later than told by its own clock it was written at most."""
         known: dict[tuple[str, int], tuple[int, int | None]] = {}
         for status in statuses:

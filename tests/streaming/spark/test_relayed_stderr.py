@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from rebalance_monitor.streaming.spark.saying import hush, said, said_elsewhere, say_on_stderr
+from rebalance_monitor.streaming.spark.relayed_stderr import (
+    log_in_spark_process,
+    relayed,
+    stop_relaying,
+    without_traces,
+)
 from tests.waiting import until
 
 
@@ -25,8 +30,8 @@ def _handlers_as_before() -> Iterator[None]:
 
 
 def test_a_line_has_its_fields(log: logging.Logger, capsys: pytest.CaptureFixture[str]) -> None:
-    say_on_stderr()
-    say_on_stderr()
+    log_in_spark_process()
+    log_in_spark_process()
     log.error("part_failed", extra={"fields": {"part": "sampler", "stack": ["sampling.py:1 step"]}})
     log.warning("part_goes_on")
     assert capsys.readouterr().err == (
@@ -56,7 +61,7 @@ the end
 
 
 def test_of_a_trace_stays_what_went_wrong() -> None:
-    assert list(said(TRACE.splitlines(keepends=True))) == [
+    assert list(without_traces(TRACE.splitlines(keepends=True))) == [
         "26/11/28 07:03:11 WARN of Java",
         "java.io.IOException: it broke",
         "BrokenPipeError: [Errno 32] Broken pipe",
@@ -66,14 +71,14 @@ def test_of_a_trace_stays_what_went_wrong() -> None:
 
 
 def test_what_is_ended_is_heard_no_more(caplog: pytest.LogCaptureFixture) -> None:
-    with said_elsewhere("it says") as writing:
+    with relayed("it says") as writing:
         os.write(writing, b"one\n")
         until(lambda: caplog.messages == ["it says"])
-        hush("it says")
+        stop_relaying("it says")
         os.write(writing, b"two\n")
     for relay in [one for one in threading.enumerate() if one.name == "it says"]:
         relay.join()
-    with said_elsewhere("it says") as writing:
+    with relayed("it says") as writing:
         os.write(writing, b"three\n")
         until(lambda: len(caplog.messages) == 2)
     assert [one.fields["text"] for one in caplog.records] == ["one", "three"]  # type: ignore[attr-defined]

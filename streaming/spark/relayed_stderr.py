@@ -15,13 +15,13 @@ _PYTHONS_TRACE = "Traceback (most recent call last):"
 _BETWEEN_TRACES = ("During handling of the above exception", "The above exception was the direct cause")
 _NO_NEWS = ("WARNING: Using incubator modules", "WARNING: A terminally deprecated", "WARNING: sun.misc.Unsafe")
 log = logging.getLogger("rebalance_monitor.job")
-_hushed: set[str] = set()
+_not_relayed: set[str] = set()
 
 
 @contextmanager
-def said_elsewhere(event: str) -> Iterator[int]:
+def relayed(event: str) -> Iterator[int]:
     """A descriptor for a process that is started within the block; a thread logs what comes until the process ends."""
-    _hushed.discard(event)
+    _not_relayed.discard(event)
     reading, writing = os.pipe()
     threading.Thread(target=_relay, args=(event, reading), name=event, daemon=True).start()
     try:
@@ -30,9 +30,9 @@ def said_elsewhere(event: str) -> Iterator[int]:
         os.close(writing)
 
 
-def hush(event: str) -> None:
+def stop_relaying(event: str) -> None:
     """From now on nothing that is said so is logged: who says it is being ended, which interrupts what it does."""
-    _hushed.add(event)
+    _not_relayed.add(event)
 
 
 class _OnStderr(logging.Handler):
@@ -44,7 +44,7 @@ class _OnStderr(logging.Handler):
         print(f"{record.getMessage()}{told}", file=sys.stderr, flush=True)
 
 
-def say_on_stderr() -> None:
+def log_in_spark_process() -> None:
     """For a process that Spark starts: the job's log is another process's, which relays what is said on stderr."""
     ours = logging.getLogger("rebalance_monitor")
     if not ours.handlers:
@@ -53,12 +53,12 @@ def say_on_stderr() -> None:
 
 def _relay(event: str, reading: int) -> None:
     with open(reading, encoding="utf-8", errors="replace") as lines:
-        for text in said(lines):
-            if event not in _hushed:
+        for text in without_traces(lines):
+            if event not in _not_relayed:
                 log.warning(event, extra={"fields": {"text": text[:LONGEST]}})
 
 
-def said(lines: Iterable[str]) -> Iterator[str]:
+def without_traces(lines: Iterable[str]) -> Iterator[str]:
     """What lines say, without traces: of Java's the first line stays, of Python's the last one."""
     in_trace = False
     for line in lines:
