@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +14,7 @@ import psycopg
 from lab.bench.cost import cpu_s, memory_mib, own_cpu_s
 from lab.bench.prepared import Prepared
 from lab.bench.stage import BenchStage
+from lab.cluster.spark import SparkCluster
 from lab.errors import LabError
 from lab.process import Lab
 
@@ -85,14 +86,20 @@ def _size(dsn: str) -> tuple[int, int]:
     return row
 
 
-def drain(lab: Lab, prepared: Prepared) -> Drained:
-    """Prepare, run until the last record is committed, look at what is stored."""
+def drain(
+    lab: Lab, prepared: Prepared, spark: Mapping[str, object] | None = None, cluster: SparkCluster | None = None
+) -> Drained:
+    """Prepare, run until the last record is committed, look at what is stored. `spark`: that section, where it differs.
+    `cluster`: of this lab, started here, whose workers' memory and processor seconds are the job's, too."""
     step = lab.progress.step
     broker = {**BROKER, "offsets.topic.num.partitions": prepared.log_partitions}
-    stage = BenchStage(lab, SETTINGS, broker, prepared.cluster())
+    stage = BenchStage(lab, {**SETTINGS, "spark": spark or {}}, broker, prepared.cluster())
     with step(f"a broker of its own with {prepared.about}"):
         stage.prepare()
         written = prepared.fill(stage.broker.address)
+    if cluster is not None:
+        cluster.start()
+    workers = [one.pid for one in cluster.running] if cluster is not None else []
     postgres = postmaster(stage.postgres.data)
     postgres_before_s, size_before = cpu_s(postgres), _size(stage.postgres.dsn)
     with step("draining it"):
@@ -100,11 +107,12 @@ def drain(lab: Lab, prepared: Prepared) -> Drained:
         lab.wait_for("streaming job", stage.listening, job)
         peak_mib, deadline = 0.0, time.monotonic() + PATIENCE_S
         while reached(stage.postgres.dsn) < written.records:
-            peak_mib = max(peak_mib, memory_mib(job.pid))
+            peak_mib = max(peak_mib, sum(map(memory_mib, (job.pid, *workers))))
             if not job.running() or time.monotonic() > deadline:
                 raise LabError(f"the job did not drain the topics; the end of {job.log}:\n{job.tail()}")
             time.sleep(0.25)
-        job_s, driver_s, postgres_s = cpu_s(job.pid), own_cpu_s(job.pid), cpu_s(postgres) - postgres_before_s
+        job_s, driver_s = sum(map(cpu_s, (job.pid, *workers))), own_cpu_s(job.pid)
+        postgres_s = cpu_s(postgres) - postgres_before_s
     with step("waiting for what follows by itself"):
         stage.wait_for_job()
     size = _size(stage.postgres.dsn)

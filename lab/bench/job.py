@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -24,12 +24,13 @@ from lab.bench.observe import Metrics, Rows, alert_latencies_ms, appended_ms, la
 from lab.bench.prepared import MostlyCommits, Prepared, TrueGenerations
 from lab.bench.stage import BenchStage
 from lab.cluster import jars, java, postgres
+from lab.cluster.spark import SparkCluster
 from lab.errors import LabError
 from lab.paths import BUILD, ROOT
 from lab.process import Lab, Progress, signals_stop
 
 FOLDER = BUILD / "bench"
-PARTS = ("latency", "quiet", "drain", "judge")
+PARTS = ("latency", "quiet", "drain", "judge", "cluster")
 JUDGED = ("range", "cooperative-sticky", "connect", "range", "sticky", "cooperative-sticky", "roundrobin")
 """Kinds of the groups of the judged load, so that most are what most users have."""
 GROUPS = 6
@@ -211,15 +212,38 @@ def measure(given: argparse.Namespace, progress: Progress) -> Figures:
         size = Size(generations=given.judge_generations, groups=given.judge_groups, members=11, partitions=44)
         found = _drained("judge", TrueGenerations(Load(size, JUDGED)), progress)
         figures |= _figures("judge", found)
-        cpu_s = found.job_cpu_s + found.postgres_cpu_s
-        figures["judge_cpu_ms_per_generation"] = round(1000 * cpu_s / found.generations, 2)
+        figures["judge_cpu_ms_per_generation"] = _cpu_ms_per_generation(found)
         figures["judge_driver_ms_per_generation"] = round(1000 * found.driver_cpu_s / found.generations, 3)
+    if "cluster" in wanted:
+        figures |= _on_a_cluster(given, progress)
     return figures
 
 
-def _drained(name: str, prepared: Prepared, progress: Progress) -> drain.Drained:
+def _on_a_cluster(given: argparse.Namespace, progress: Progress) -> Figures:
+    """The same load with one core: in the driver's process, and then with one core of each of two workers."""
+    figures: Figures = {}
+    size = Size(generations=given.cluster_generations, groups=given.judge_groups, members=11, partitions=44)
+    alone = _drained("local-1", TrueGenerations(Load(size, JUDGED)), progress, {"master": "local[1]"})
+    with lab_in(FOLDER / "cluster", progress) as lab:
+        spark = SparkCluster(lab)
+        section = {"master": spark.master, "conf": {"spark.cores.max": str(spark.workers)}}
+        shared = drain.drain(lab, TrueGenerations(Load(size, JUDGED)), section, spark)
+    for name, found in (("local_1", alone), ("cluster", shared)):
+        figures[f"{name}_steady_records_per_s"] = round(found.steady_records_per_s, 1)
+        figures[f"{name}_cpu_ms_per_generation"] = _cpu_ms_per_generation(found)
+    figures["cluster_times_faster"] = round(shared.steady_records_per_s / alone.steady_records_per_s, 2)
+    return figures
+
+
+def _drained(
+    name: str, prepared: Prepared, progress: Progress, spark: Mapping[str, object] | None = None
+) -> drain.Drained:
     with lab_in(FOLDER / name, progress) as lab:
-        return drain.drain(lab, prepared)
+        return drain.drain(lab, prepared, spark)
+
+
+def _cpu_ms_per_generation(found: drain.Drained) -> float:
+    return round(1000 * (found.job_cpu_s + found.postgres_cpu_s) / found.generations, 2)
 
 
 def _figures(name: str, found: drain.Drained) -> Figures:
@@ -238,6 +262,7 @@ def main() -> int:
     parser.add_argument("--drain-records", type=int, default=2_000_000, help="records in the prepared topic")
     parser.add_argument("--judge-generations", type=int, default=20_000, help="true generations that are drained")
     parser.add_argument("--judge-groups", type=int, default=140, help="how many groups they are of")
+    parser.add_argument("--cluster-generations", type=int, default=8_000, help="of those on a cluster of Spark")
     given = parser.parse_args()
     progress = Progress()
     try:

@@ -68,6 +68,11 @@ FIGURES: tuple[Figure, ...] = (
     *_drained("judge", "the topics of true generations", None),
     Figure("judge_cpu_ms_per_generation", "ms", "processor time of a generation, PostgreSQL and start included", 2),
     Figure("judge_driver_ms_per_generation", "ms", "of the driver alone, which more machines do not make faster"),
+    Figure("local_1_steady_records_per_s", "/s", "with `local[1]`: records a second after the first batch"),
+    Figure("local_1_cpu_ms_per_generation", "ms", "with `local[1]`: processor time of a generation"),
+    Figure("cluster_steady_records_per_s", "/s", "on two workers of one core: records a second after the first batch"),
+    Figure("cluster_cpu_ms_per_generation", "ms", "on two workers: processor time of a generation, workers included"),
+    Figure("cluster_times_faster", "", "records a second on two workers, against `local[1]`"),
 )
 
 
@@ -119,7 +124,9 @@ and job; while the metric is timed, the scrapes are part of the load. From quiet
 happened for two seconds. Processor time includes that of short-lived children. A part measured alone
 (`--only`) replaces its own lines. Two drains read what was written before the job started, without the default
 limit of bytes per second: a topic of which 1 % are group records, and topics of groups whose members got what
-Kafka's assignors give, some of them wrong on purpose, which all have to be told."""
+Kafka's assignors give, some of them wrong on purpose, which all have to be told. On a cluster: the same topics, fewer
+records, folded by one core in the driver's process, and then by one core of each of two standalone workers beside it,
+whose start is in the processor time."""
 
 
 def last() -> dict[str, float]:

@@ -26,8 +26,14 @@ RETAINED = "10"
 SPARK_SAYS = "spark says"
 # Without both, Spark binds the outer interface. Workers on other machines have to reach the driver, though.
 LOOPBACK = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-# A task that does not end although its query has ended would keep a core of its executor: that one is started anew.
-REAPER = {"spark.task.reaper.enabled": "true", "spark.task.reaper.killTimeout": "60s"}
+SMALL_JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
+"""Of driver and executors. Python reads and folds; compiling Java further costs more than it saves."""
+EXECUTORS = {
+    "spark.executor.extraJavaOptions": SMALL_JAVA,
+    # A task that does not end although its query has ended would keep a core of its executor: that one is started anew.
+    "spark.task.reaper.enabled": "true",
+    "spark.task.reaper.killTimeout": "60s",
+}
 LONGEST_SOCKET_FOLDER_BYTES = 60
 """Of its path: Spark takes no longer one, as Linux takes no socket whose path has more than 107."""
 SMALL_PROCESSES = {"MALLOC_ARENA_MAX": "2", "ARROW_DEFAULT_MEMORY_POOL": "system"}
@@ -62,7 +68,7 @@ def spark_settings(section: SparkSection, scratch: Path, sockets: Path) -> dict[
         "spark.python.authenticate.socketTimeout": "60s",
         "spark.driver.memory": section.driver_memory,
         # Without -Xms, Java begins with a heap of 1/64 of the machine, whatever it needs.
-        "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xss2m -Xms64m",
+        "spark.driver.extraJavaOptions": f"{SMALL_JAVA} -Xss2m -Xms64m",
         "spark.python.daemon.module": "rebalance_monitor.streaming.spark.daemon",
         "spark.local.dir": str(scratch / "local"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
@@ -89,7 +95,7 @@ def spark_settings(section: SparkSection, scratch: Path, sockets: Path) -> dict[
 
 def _of_master(master: str, sockets: Path) -> dict[str, str]:
     """What depends on whether tasks run on this machine."""
-    return {**LOOPBACK, **_sockets(sockets)} if is_local(master) else REAPER
+    return {**LOOPBACK, **_sockets(sockets)} if is_local(master) else EXECUTORS
 
 
 def fits_sockets(folder: Path) -> bool:

@@ -31,6 +31,16 @@ def test_java_and_python_of_one_machine_talk_through_sockets_whose_paths_fit(
     assert (ENABLED in settings, settings.get(FOLDER)) == (used, str(sockets) if used else None)
 
 
+def test_executors_elsewhere_have_a_java_as_small_as_the_drivers() -> None:
+    elsewhere, here = (
+        spark_settings(SparkSection(master=master), Path("/scratch"), Path("/sockets"))
+        for master in ("spark://one:7077", "local[2]")
+    )
+    for option in elsewhere["spark.executor.extraJavaOptions"].split():
+        assert option in elsewhere["spark.driver.extraJavaOptions"].split()
+    assert "spark.executor.extraJavaOptions" not in here
+
+
 def test_the_users_word_counts() -> None:
     section = SparkSection.model_validate({"conf": {ENABLED: "false"}})
     assert spark_settings(section, Path("/scratch"), Path("/sockets"))[ENABLED] == "false"
