@@ -30,10 +30,11 @@ class Process:
 
 @dataclass(slots=True)
 class Pods:
-    """A classic group; each change is a generation of its own."""
+    """A classic group that reads one topic; each change is a generation of its own."""
 
     seed: int = 0
     protocol: str = ROUNDROBIN
+    topic: str = "a"
     story: Story = field(default_factory=Story)
     there: dict[str, Process] = field(default_factory=dict)
     made: int = 0
@@ -81,7 +82,8 @@ class Pods:
         members = [
             Consumer(
                 id=name,
-                given=" ".join(f"a-{number}" for number in range(at, PARTITIONS, len(order))),
+                topics=self.topic,
+                given=" ".join(f"{self.topic}-{number}" for number in range(at, PARTITIONS, len(order))),
                 client_id=self.there[name].client_id,
                 host=self.there[name].host,
                 instance=self.there[name].instance,

@@ -19,6 +19,8 @@ from tests.streaming.core.rules.cases_stuck import stuck
 ANSWERS = Path(__file__).parent / "answers"
 VECTORS = Path(__file__).parents[2] / "vectors"
 MINUTE_MS = 60_000
+ZOMBIE, DOUBLED_AT = "captures/zombie", "2026-11-20T12:29:13Z"
+PROBING, PROBED_AT = "captures-groups/streams-probing", "2026-11-23T06:58:53Z"
 
 
 def known_of(story: Story) -> GroupFacts:
@@ -35,23 +37,27 @@ def captured(name: str, group: str, moment: str | None = None) -> GroupFacts:
     return found.known(key)
 
 
-def storm_after_a_deployment() -> GroupFacts:
+def restless_after_a_deployment() -> Story:
     """Three pods are restarted one after the other; from then on the group rebalances every two seconds."""
-    pods = Pods()
+    pods = Pods(topic="clicks")
     processes = [pods.pod(number) for number in range(3)]
     pods.come(*processes)
     rolled(pods.wait(30 * MINUTE_MS), processes)
     for _ in range(44):
         pods.rebalance(after_ms=2_000)
-    return known_of(pods.story)
+    return pods.story
+
+
+def storm_after_a_deployment() -> GroupFacts:
+    return known_of(restless_after_a_deployment())
 
 
 def doubled_tasks_after_a_partition() -> GroupFacts:
     """A worker was frozen; it goes on with what others have been given meanwhile."""
-    return captured("captures/zombie", "zombies", "2026-11-20T12:29:13Z")
+    return captured(ZOMBIE, "zombies", DOUBLED_AT)
 
 
-def idle_tasks_after_a_pod_restart() -> GroupFacts:
+def restarted_pod() -> Story:
     """A worker's pod is restarted: it is back within a minute, and what it held waits for the delay."""
     story = Story()
     story.configure("orders", 6)
@@ -62,12 +68,16 @@ def idle_tasks_after_a_pod_restart() -> GroupFacts:
     story.rebalance()
     story.join("w3")
     story.rebalance(after_ms=40_000)
-    return known_of(story.until(20_000))
+    return story.until(20_000)
+
+
+def idle_tasks_after_a_pod_restart() -> GroupFacts:
+    return known_of(restarted_pod())
 
 
 def streams_that_never_stop_probing() -> GroupFacts:
     """A copy restores more slowly than its changelog is written."""
-    return captured("captures-groups/streams-probing", "never")
+    return captured(PROBING, "never", PROBED_AT)
 
 
 def stuck_behind_one_member() -> GroupFacts:

@@ -35,7 +35,7 @@ from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, f
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
-from rebalance_monitor.streaming.core.replay import folded
+from rebalance_monitor.streaming.core.replay import RawRecord, folded
 from tests.streaming.core.rules.processes import JAVA, Given, Worker, assignment_of, encoded, job, jobs
 
 GROUP, CONFIGS, STATUSES, OFFSETS = "g", "g-configs", "g-status", "__consumer_offsets"
@@ -70,6 +70,7 @@ class Story:
         self.workers: dict[str, Worker] = {}
         self.leader: str | None = None
         self.rows: list[Row] = []
+        self.written: list[RawRecord] = []
         self.end_ms: int | None = None
         self.snapshots: list[dict[str, int]] = [{}]
         self.offsets = {OFFSETS: 0, STATUSES: 0}
@@ -109,9 +110,7 @@ class Story:
     def config(self, key: str, value: object, after: Mapping[str, int]) -> None:
         """One record of the config topic, and what is configured after it."""
         body = None if value is None else json.dumps(value).encode()
-        row = decode_config_row(CONFIGS, 0, len(self.snapshots) - 1, self.now_ms, key.encode(), body)
-        assert row is not None
-        self.rows.append(row)
+        self._take(decode_config_row, CONFIGS, len(self.snapshots) - 1, key.encode(), body)
         self.snapshots.append(dict(after))
 
     def status(self, what: ConnectorOrTask, state: str | None, worker: str, generation: int | None = None) -> None:
@@ -122,9 +121,7 @@ class Story:
         body = None if state is None else json.dumps(value).encode()
         offset = self.offsets[STATUSES]
         self.offsets[STATUSES] = offset + 1
-        row = decode_status_row(STATUSES, 0, offset, self.now_ms, f"status-{kind}-{name}".encode(), body)
-        assert row is not None
-        self.rows.append(row)
+        self._take(decode_status_row, STATUSES, offset, f"status-{kind}-{name}".encode(), body)
 
     # -- who is there ------------------------------------------------------------------------------------------------
 
@@ -273,13 +270,24 @@ class Story:
     def tombstone(self) -> None:
         self.offsets_row(None)
 
-    def offsets_row(self, value: bytes | None) -> None:
+    def offsets_row(self, value: bytes | None, kind: int = 2, *names: str) -> None:
+        """A record of the coordinator's log; `names`: what its key has beside the group."""
         offset = self.offsets[OFFSETS]
         self.offsets[OFFSETS] = offset + 1
-        key = b"\x00\x02" + len(GROUP).to_bytes(2, "big") + GROUP.encode()
-        row = decode_offsets_record(OFFSETS, 0, offset, self.now_ms, key, value)
+        texts = [one.encode() for one in (GROUP, *names)]
+        key = kind.to_bytes(2, "big") + b"".join(len(one).to_bytes(2, "big") + one for one in texts)
+        self._take(decode_offsets_record, OFFSETS, offset, key, value)
+
+    def _take(
+        self, decode: Callable[..., Row | None], topic: str, offset: int, key: bytes, value: bytes | None
+    ) -> None:
+        """The record's bytes, and what is read of them."""
+        row = decode(topic, 0, offset, self.now_ms, key, value)
         assert row is not None
         self.rows.append(row)
+        self.written.append(
+            RawRecord(topic=topic, partition=0, offset=offset, timestamp_ms=self.now_ms, key=key, value=value)
+        )
 
     def commit_offsets(self, partition: int = 0) -> None:
         """Some consumer's commit in a partition of the coordinator's log."""

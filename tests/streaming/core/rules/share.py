@@ -9,8 +9,7 @@ from rebalance_monitor.schemas.record_layouts import VALUES
 from rebalance_monitor.schemas.struct_writers import writer
 from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
-from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
-from tests.streaming.core.rules.builders import GROUP, OFFSETS, Story
+from tests.streaming.core.rules.builders import Story
 
 TOPIC = "a"
 TOPIC_ID = bytes(range(16))
@@ -46,16 +45,12 @@ class Share(Story):
 
     def write(self, type_: int, values: Mapping[str, Any] | None, *names: str) -> None:
         """One record at the present moment."""
-        key = type_.to_bytes(2, "big") + b"".join(len(one).to_bytes(2, "big") + one.encode() for one in (GROUP, *names))
         value = None
         if values is not None:
             out = bytearray(b"\x00\x00")
             writer(as_of(VALUES[type_], self.release), 0)(out, values)
             value = bytes(out)
-        row = decode_offsets_record(OFFSETS, 0, self.offsets[OFFSETS], self.now_ms, key, value)
-        assert row is not None
-        self.offsets[OFFSETS] += 1
-        self.rows.append(row)
+        self.offsets_row(value, type_, *names)
 
     def member(self, name: str, topics: Iterable[str] = (TOPIC,)) -> None:
         """Type 10."""
