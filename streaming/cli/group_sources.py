@@ -26,7 +26,7 @@ from rebalance_monitor.streaming.stories.at_once import (
     ranges,
     standing,
 )
-from rebalance_monitor.streaming.stories.known import GroupFacts
+from rebalance_monitor.streaming.stories.known import RECENT, GroupFacts
 from rebalance_monitor.streaming.stories.whatif.advice import AskedHistory
 from rebalance_monitor.streaming.stories.whatif.usual_advice import looked_at, usual_object
 from rebalance_monitor.streaming.stories.why import ranking, ranking_object
@@ -39,8 +39,6 @@ from .guarded import Guarded
 from .moments import clock_ms
 from .monitor_api import MonitorApi, NotThere, Where
 
-RECENT = 50
-"""So many generations of a group are looked at for what caused an incident."""
 A_PAGE = 25
 """Generations of one answer: those of large groups are large."""
 MOST_GENERATIONS = 5_000

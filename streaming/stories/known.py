@@ -9,6 +9,9 @@ from .short_names import short_tail
 
 Published = Mapping[str, Any]
 
+RECENT = 50
+"""So many generations of a group are looked at for what caused an incident."""
+
 _ATTENTION = ("notified", "muted", "suppressed", "over")
 _ALERT = ("critical", "warning", "info")
 _TRANSFERS = ("owned", "assigned")

@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.runbooks import (
 from rebalance_monitor.streaming.core.streams.words import ON_END_OFFSETS, missing_end_offsets
 from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.expected_text import expected_text
-from rebalance_monitor.streaming.stories.known import GroupFacts
+from rebalance_monitor.streaming.stories.known import RECENT, GroupFacts
 from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
 from rebalance_monitor.streaming.stories.score import told_score
 from rebalance_monitor.streaming.stories.short_names import short_names
@@ -234,10 +234,14 @@ def group_page(
     jobs = source.reader.connectors_and_tasks(where, None, JOBS_READ)
     progress = source.reader.progress((cluster, group))
     recent = [row.document for row in (shown if after is None else newest).items]
+    complete = after is None and shown.next is None
+    looked_at = recent
+    if state.state != "fine" and not complete:
+        looked_at = [row.document for row in source.reader.generations(where, None, RECENT).items]
     facts = GroupFacts(
         fleet.group_object(state),
         source.clock_ms(),
-        recent,
+        looked_at,
         [incident_object(one) for one in state.incidents],
         progress,
         spans=False,
@@ -245,7 +249,6 @@ def group_page(
     stories = [story(row) for row in shown.items]
     table = NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items])
     told = None if latest is None else story(latest)
-    complete = after is None and shown.next is None
     why = ranking_object(cluster, group, None, ranking(recent, all_of_them=complete))
     there = state.row.status not in NOBODY
     advice = (

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,12 @@ import pytest
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE, FOUND, NOT_YET
 from rebalance_monitor.streaming.cli.monitor_api import TOKEN, URL
+from tests.streaming.core.rules.builders import GROUP
+from tests.streaming.stories import drills
 from tests.vector_files import CAPTURES
+from tests.waiting import PATIENCE_S
 from tests.web import filled
-from tests.web.conftest import Filled, served
+from tests.web.conftest import Filled, database, dsn_of, served
 
 pytestmark = pytest.mark.postgres
 
@@ -63,6 +67,25 @@ def test_the_page_answers_in_the_same_lines(url: str, page: httpx.Client, capsys
     assert list(lines)[:6] == ["what", "since", "harmed", "caused by", "ends", "do"]
     assert (lines["what"], lines["caused by"]) == (group["answer"]["what"], group["answer"]["caused_by"])
     assert "ago" not in lines["since"]
+
+
+def test_what_happened_long_ago_is_in_the_same_lines_on_every_page_of_a_group(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The page shows fewer generations than are looked at for the cause."""
+    with database(server) as store:
+        filled.put(store, *drills.restless_after_a_deployment().fold())
+        with served(tmp_path, dsn_of(store)) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as page:
+            main(["status", "--group", GROUP, "--url", url, "-o", "json"])
+            answer = json.loads(capsys.readouterr().out)["groups"][0]["answer"]
+            first = page.get("/group", params={"cluster": "cluster", "group": GROUP}).text
+            older = re.search(r'rel="next" href="([^"]*)"', first)
+            assert older is not None
+            pages = first, page.get(unescape(f"/{older[1]}")).text
+    assert "the last visible one in generation 7" in answer["caused_by"]
+    for text in pages:
+        assert f"<dt>caused by</dt><dd>{answer['caused_by']}</dd>" in text
+        assert f"<dt>what</dt><dd>{answer['what']}</dd>" in text
 
 
 def test_a_moment_that_is_past_is_answered_from_what_is_stored(url: str, capsys: pytest.CaptureFixture[str]) -> None:
