@@ -5,10 +5,10 @@ import gzip
 import json
 import struct
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from lab.bench.stage import create_topic
 from lab.bench.topic import TOPIC
@@ -17,6 +17,14 @@ from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.replay import RawRecord
 from tests.vector_files import CAPTURES
 from tests.waiting import PATIENCE_S
+
+
+class Played(Protocol):
+    """Records with when each may be written: no earlier than its predecessor in its partition, whose offsets begin at
+    0."""
+
+    def timed(self) -> Iterable[tuple[int, RawRecord]]: ...
+    def records(self) -> Iterable[RawRecord]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +44,7 @@ class Copy:
         return {name: dict(one) if isinstance(one, dict) else one for name, one in {**told, **names}.items()}
 
     def timed(self) -> Iterator[tuple[int, RawRecord]]:
-        """All of the group's records, with when each may be written: no earlier than its predecessor in its
-        partition."""
+        """All of the group's records."""
         folder = CAPTURES / self.capture
         ((group, own),) = settings_of(folder).connect.items()
         names = {own.config_topic: f"{self.group}-configs", own.status_topic: f"{self.group}-status"}
@@ -59,7 +66,7 @@ class Copy:
         return (record for _, record in self.timed())
 
 
-def prepare(bootstrap: str, copies: Sequence[Copy]) -> None:
+def prepare(bootstrap: str, copies: Sequence[Played]) -> None:
     """The topics, empty."""
     create_topic(bootstrap)
     partitions: dict[str, int] = {}
@@ -70,7 +77,7 @@ def prepare(bootstrap: str, copies: Sequence[Copy]) -> None:
     config_topic.create(bootstrap, partitions)
 
 
-def save(path: Path, copies: Sequence[Copy]) -> None:
+def save(path: Path, copies: Sequence[Played]) -> None:
     """All copies as one capture, for `replay`."""
     with gzip.open(path, "wt") as file:
         for record in (one for copy in copies for one in copy.records()):
@@ -90,9 +97,12 @@ def _text(data: bytes | None) -> str | None:
 
 
 class Player:
-    """Writes records as Kafka's own coordinator and workers did, `faster` than they: None is at once."""
+    """Writes records as Kafka's own coordinator and workers did, `faster` than they: None is at once. `now_ms`: a time
+    of theirs that is now, where that is not the first one of each copy."""
 
-    def __init__(self, bootstrap: str, copies: Sequence[Copy], faster: float | None) -> None:
+    def __init__(
+        self, bootstrap: str, copies: Sequence[Played], faster: float | None, now_ms: int | None = None
+    ) -> None:
         from confluent_kafka import Producer
 
         # The broker lets a client of this name write to the offsets topic.
@@ -105,7 +115,7 @@ class Player:
         self._coming: list[tuple[float, RawRecord]] = []
         for copy in copies:
             timed = list(copy.timed())
-            first_ms = min(at_ms for at_ms, _ in timed if at_ms > 0)
+            first_ms = min(at_ms for at_ms, _ in timed if at_ms > 0) if now_ms is None else now_ms
             for at_ms, one in timed:
                 self._coming.append((max(0, at_ms - first_ms) / 1000 / faster if faster else 0.0, one))
         self._coming.sort(key=lambda one: one[0])

@@ -1,5 +1,6 @@
 """Captures played to a live job, at once and at three times their speed, and the job killed in the middle: incidents
-are what `replay` says, and each that fired is received, or its row says whose notification names it."""
+are what `replay` says, and each that fired is received, or its row says whose notification names it. Drills played as
+they happen: the command and the page answer with their golden texts."""
 
 import json
 import subprocess
@@ -12,30 +13,40 @@ from typing import Any
 import psycopg
 import pytest
 
+from lab.asking import local
 from lab.errors import LabError
-from lab.process import Lab
+from lab.ports import HOST, free_ports
 from lab.receivers.hook_receiver import HookReceiver, Inbox
+from rebalance_monitor.streaming.cli import main
+from rebalance_monitor.streaming.cli.moments import clock_ms
 from tests.integration import playing
+from tests.integration.drilled import Drill
+from tests.integration.drills_played import DrillsPlayed, on_page, on_terminal
 from tests.integration.playing import Copy, Player
 from tests.integration.told import kill
 from tests.integration.watched import Watched, own_lab
+from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
 AT_ONCE = (Copy("zombie", "zombies-at-once", 0), Copy("sessioned-4.3.1", "sessioned-at-once", 1))
 FASTER = (Copy("zombie", "zombies-faster", 2), Copy("compatible-2.8.2", "compatible-faster", 3))
 SPEED = 3.0
 SETTLED_S = 60.0
-BROKER = {"offsets.topic.num.partitions": 4}
+BROKER = {"offsets.topic.num.partitions": 9}
+LAST_PART_MS = 40_000
+"""So much of each drill happens while the job reads it: nobody is notified of what opened in records from before."""
+STARTS = 4
+"""A job takes no more than so many times as long to start as broker and PostgreSQL."""
 
 
-@pytest.fixture
-def lab() -> Iterator[Lab]:
-    with own_lab("played-live") as made:
-        yield made
+@pytest.fixture(scope="module")
+def watched() -> Iterator[Watched]:
+    with own_lab("played-live") as lab:
+        yield Watched(lab, broker_properties=BROKER)
 
 
-def test_incidents_are_those_of_replay_and_each_that_fired_is_received(lab: Lab) -> None:
-    watched = Watched(lab, broker_properties=BROKER)
+def test_incidents_are_those_of_replay_and_each_that_fired_is_received(watched: Watched) -> None:
+    lab = watched.lab
     copies = (*AT_ONCE, *FASTER)
     playing.prepare(watched.broker.address, copies)
     playing.save(lab.folder / "played.jsonl.gz", copies)
@@ -69,6 +80,54 @@ def test_incidents_are_those_of_replay_and_each_that_fired_is_received(lab: Lab)
             assert until_the_end(rows(watched), ends) == wanted
             lab.wait_for("nothing waits", lambda: nothing_waits(watched), job)
             assert_received(watched, receiver.inbox)
+
+
+def test_the_drills_are_answered_by_the_command_and_the_page(
+    watched: Watched, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (port,) = free_ports(1)
+    url = f"http://{HOST}:{port}"
+    played = DrillsPlayed(watched.broker.address, in_ms=LAST_PART_MS + round(STARTS * 1000 * watched.started_s))
+    told = {
+        "clusters": [{"name": "own", "bootstrap_servers": watched.broker.address, **played.sections()}],
+        "page": {"port": port},
+        "polling": {"topics_every_ms": 2_000, "progress_every_ms": 2_000},
+    }
+    seconds: dict[str, float] = {}
+
+    def page_of(drill: Drill) -> dict[str, str]:
+        asked = {"cluster": "own", "group": drill.group}
+        return on_page(local().get(f"{url}/group", params=asked, timeout=PATIENCE_S).text)
+
+    def command_of(drill: Drill) -> dict[str, str]:
+        capsys.readouterr()
+        main(["status", "--group", drill.group, "--url", url])
+        return on_terminal(capsys.readouterr().out)
+
+    def ready() -> bool:
+        played.play()
+        return watched.readiness()[0] == 200
+
+    def answered() -> bool:
+        """The command is asked as soon as the page says it."""
+        whole = played.play()
+        for drill in played.drills:
+            now_ms = clock_ms()
+            if drill.answer not in seconds and page_of(drill) == drill.six_lines(now_ms):
+                assert command_of(drill) == drill.six_lines(now_ms)
+                seconds[drill.answer] = (clock_ms() - drill.due_ms) / 1000
+        return whole and len(seconds) == len(played.drills)
+
+    played.play()
+    with watched.job("drills", **told) as job:
+        watched.lab.wait_for("ready", ready, job, PATIENCE_S)
+        played.probe()
+        with suppress(LabError):  # what differs is told below
+            watched.lab.wait_for("all answers", answered, job, PATIENCE_S)
+        for drill in played.drills:
+            if drill.answer not in seconds:
+                assert page_of(drill) == drill.six_lines(clock_ms())
+    print(f"answered so many seconds after the last record, or after what followed from it: {seconds}")
 
 
 def replayed(capture: Path, configuration: Path) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,6 +46,7 @@ class Watched:
         broker_properties: Mapping[str, object] | None = None,
         cluster_id: str = broker.CLUSTER_ID,
     ) -> None:
+        began_s = time.monotonic()
         self.lab, self._cluster_id = lab, cluster_id
         self._java = java.find()
         self._class_path = jars.fetch(self._java)
@@ -53,6 +55,8 @@ class Watched:
         self._broker_properties = broker_properties
         self.postgres = postgres.start(lab, synced=False)
         self.start_broker()
+        self.started_s = time.monotonic() - began_s
+        """How long both took: how fast the machine is now."""
 
     def start_broker(self) -> None:
         ports, others = (self._broker_port, self._controller_port), self._broker_properties
