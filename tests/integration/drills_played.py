@@ -24,7 +24,7 @@ PARTITIONS = {"clicks": 40, TOPIC: 4, "never-in": 4, RESTORED: 4}
 
 
 class DrillsPlayed:
-    """Four come to their answers `in_ms`, and most of them is history by then; the application begins with `probe`."""
+    """Four come to their answers after `in_ms`, when most of them is history; the application begins with `probe`."""
 
     def __init__(self, bootstrap: str, in_ms: int) -> None:
         self._bootstrap = bootstrap

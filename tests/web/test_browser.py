@@ -6,6 +6,7 @@ import struct
 import time
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 from lab.asking import local
 from rebalance_monitor.streaming.metrics.prometheus import Exporter
 from tests.streaming import builders
+from tests.streaming.core.rules.cases_epochs import does_not_revoke
+from tests.streaming.stories import drills
 from tests.waiting import PATIENCE_S
 from tests.web import filled
 from tests.web.browser import Tab, browser
@@ -108,6 +111,28 @@ def test_a_phone_shows_what_is_wrong_with_a_job_without_scrolling(tab: Tab, page
     tab.look(at(page))
     tab.run("document.querySelector('.tiles a[href=\"#incidents\"]').click()")
     assert tab.run("location.hash") == "#incidents"
+
+
+def test_the_six_lines_are_on_the_first_screen(tab: Tab, server: str, tmp_path: Path) -> None:
+    """All of them on a desk, all but what to do on a phone."""
+    lines = "[...document.querySelectorAll('section[aria-labelledby=answer] dl > div')]"
+    with database(server) as store:
+        stories = {
+            "storm": drills.restless_after_a_deployment(), "idle": drills.restarted_pod(), "stuck": does_not_revoke()
+        }  # fmt: skip
+        for name, story in stories.items():
+            story.settings = replace(story.settings, name=name)
+            filled.put(store, *story.fold())
+        filled.capture(store, drills.ZOMBIE, "alpha", for_ms=167_000)
+        with served(tmp_path, dsn_of(store)) as url:
+            listed = local().get(f"{url}/api/v1/groups").json()["items"]
+            for one in listed:
+                address = f"{url}/group?cluster={one['cluster']}&group={one['group']}"
+                for width, height, least in ((1280, 800, 6), (390, 844, 5)):
+                    tab.look(address, width=width, height=height)
+                    bottoms = tab.run(f"{lines}.map(one => one.getBoundingClientRect().bottom)")
+                    assert len(bottoms) == 6
+                    assert bottoms[least - 1] <= height
 
 
 def test_everything_has_a_name_for_those_who_listen(tab: Tab, page: httpx.Client) -> None:
