@@ -62,15 +62,18 @@ def _asked(arguments: argparse.Namespace) -> AskedSetting:
     delay_ms = None if arguments.delay is None else setting_ms(arguments.delay, "--delay")
     session_ms = None if arguments.session is None else setting_ms(arguments.session, "--session")
     connect = ConnectSetting(delay_ms, arguments.release, arguments.protocol, arguments.workers)
-    asked = AskedSetting(arguments.assignor, arguments.static, session_ms, connect, arguments.steps)
+    asked = AskedSetting(arguments.assignor, arguments.static, session_ms, connect, arguments.steps, arguments.members)
     if asked.steps and (arguments.assignor, arguments.release, arguments.protocol) == (None, None, None):
         raise InputError("--steps is of --assignor, --release or --protocol; give one of them, too")
     if arguments.static:
-        if arguments.assignor is not None or connect != ConnectSetting():
+        if (arguments.assignor, arguments.members) != (None, None) or connect != ConnectSetting():
             raise InputError("--static is answered by itself; leave the other settings out")
         return asked
     if session_ms is not None:
         raise InputError("--session is of static members; give --static, too")
-    if arguments.assignor is not None and replace(connect, release=None) != ConnectSetting():
-        raise InputError("--assignor is of consumers, --delay, --protocol and --workers of Connect; give one of both")
+    of_consumers = (arguments.assignor, arguments.members) != (None, None)
+    if of_consumers and replace(connect, release=None) != ConnectSetting():
+        raise InputError(
+            "--assignor and --members are of consumers, --delay, --protocol and --workers of Connect; give one of both"
+        )
     return asked

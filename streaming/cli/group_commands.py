@@ -64,6 +64,7 @@ _ADVISE = """examples:
   rebalance-monitor advise --group orders --assignor cooperative-sticky
   rebalance-monitor advise --group orders --assignor range --release 3.9 --since 30d
   rebalance-monitor advise --group orders --static --session 2m
+  rebalance-monitor advise --group orders --members 6
   rebalance-monitor advise --group sinks --delay 60s
   rebalance-monitor advise --group sinks --workers 6
   rebalance-monitor advise --group sinks --release 4.3 --protocol sessioned
@@ -137,6 +138,7 @@ def add_group_commands(commands: Any) -> None:
     command.add_argument("--delay", metavar="TIME", help="scheduled.rebalance.max.delay.ms of Connect, such as 60s")
     command.add_argument("--protocol", metavar="NAME", help="of Connect: compatible or sessioned instead of eager")
     command.add_argument("--workers", type=int, metavar="NUMBER", help="so many workers of Connect most of the time")
+    command.add_argument("--members", type=int, metavar="NUMBER", help="so many consumers most of the time")
     command.add_argument("--steps", action="store_true", help="also the rolling restarts, and what each step moves")
     command.add_argument("--release", metavar="NUMBER", help="of Connect or of the consumers, such as 4.3")
     output_option(command, ("table", "json", "yaml"))

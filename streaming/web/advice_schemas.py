@@ -35,6 +35,7 @@ ADVICE: dict[str, Schema] = {
             "max_delay_ms": _MAYBE_COUNT,
             "protocol": _MAYBE_TEXT,
             "workers": _MAYBE_COUNT,
+            "members": _MAYBE_COUNT,
             "answer": or_null(ref("computed_advice")),
             "why_not": {**_MAYBE_TEXT, "description": "Why nothing could be computed; null where there is an answer."},
             "restarts": {"type": "null", "description": "Of `advise --steps` alone."},

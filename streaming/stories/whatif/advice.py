@@ -10,10 +10,10 @@ from rebalance_monitor.streaming.stories.durations import exact
 from rebalance_monitor.streaming.stories.known import Published
 from .change import CannotPredict
 from .connect import DEFAULT_PRESUMED
-from .connect_history import ConnectSetting, last_life, under_setting
+from .connect_history import ConnectSetting, under_setting
 from .connect_past import shown_max_delay_ms
-from .connect_workers import TRIED_CHOICES, choices_left_out, usual_number
-from .history import HistoryAnswer, least_and_most, under_assignor
+from .history import HistoryAnswer, least_and_most, under_assignor, under_number
+from .other_members import TRIED_CHOICES, choices_left_out, last_life, usual_number
 from .rolling_told import restarts_object, told_restarts
 from .static_history import StaticAnswer, under_static_members
 
@@ -36,6 +36,7 @@ _OF_CONSUMERS = {
     "moved": "partitions that members gained",
     "stopped": "partitions taken from members that stayed",
 }
+_OF_MEMBERS = {**_OF_CONSUMERS, "most_held": "most partitions of one member"}
 _OF_CONNECT = {
     "rebalances": "rebalances",
     "moved": "connectors and tasks that workers gained",
@@ -43,26 +44,31 @@ _OF_CONNECT = {
     "imbalanced": "rebalances that left workers with tasks that differ by more than one",
     "idle_ms": "time without a worker, all connectors and tasks together",
 }
-_OF_WORKERS = {**_OF_CONNECT, "most_tasks": "most tasks of one worker while nobody waited"}
+_OF_WORKERS = {**_OF_CONNECT, "most_held": "most tasks of one worker while nobody waited"}
 _OF_THE_FIRST = ("moved", "stopped")
 _FIRST = "the first rebalance after the change moves {moved} and stops {stopped}"
-_OF_THE_CHANGE = (*_OF_THE_FIRST, "least_tasks", "most_tasks")
+_OF_THE_CHANGE = (*_OF_THE_FIRST, "least_held", "most_held")
 _THE_CHANGE = (
-    "the change itself moves {moved} and stops {stopped}; then a worker has at least {least_tasks} and at most"
-    " {most_tasks} tasks"
+    "the change itself moves {moved} and stops {stopped}; then a {member} has at least {least_held} and at most"
+    " {most_held} {held}"
+)
+_USUAL_NUMBER = (
+    "Counted are those that the group has for most of the time; each stretch of rebalances begins once everything is"
+    " given out among those that are there."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AskedSetting:
-    """What is to differ. `session_ms`: of static members; `connect.release` is of consumers with an assignor, too.
-    `steps`: the rolling restarts are told, too."""
+    """What is to differ. `session_ms`: of static members; `connect.release` is of consumers with an assignor or with
+    `members`, too: how many consumers there are for most of the time. `steps`: the rolling restarts are told, too."""
 
     assignor: str | None = None
     static: bool = False
     session_ms: int | None = None
     connect: ConnectSetting = field(default_factory=ConnectSetting)
     steps: bool = False
+    members: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ def advice_object(history: AskedHistory, asked: AskedSetting) -> dict[str, Any]:
         "kind": "advice", "cluster": history.cluster, "group": history.group, "assignor": asked.assignor,
         "static_members": asked.static, "session_timeout_ms": asked.session_ms, "release": asked.connect.release,
         "max_delay_ms": asked.connect.delay_ms, "protocol": asked.connect.protocol, "workers": asked.connect.workers,
-        "answer": None, "why_not": None, "restarts": None,
+        "members": asked.members, "answer": None, "why_not": None, "restarts": None,
     }  # fmt: skip
     if asked.steps:
         told["restarts"] = restarts_object(history.generations, asked.assignor, asked.connect, there=history.there)
@@ -113,18 +119,19 @@ def told_in_lines(advice: Mapping[str, Any]) -> Iterator[str]:
         yield f"{advice['group']} ({advice['cluster']}): cannot tell: {advice['why_not']}"
     else:
         yield f"{advice['group']} ({advice['cluster']}) with {answer['title']}:"
-        yield from (f"  {line}" for line in _lines(answer))
+        called = ("worker", "tasks") if advice["members"] is None else ("member", "partitions")
+        yield from (f"  {line}" for line in _lines(answer, *called))
     if advice["restarts"] is not None:
         yield from (f"  {line}" for line in told_restarts(advice["restarts"]))
 
 
-def _lines(answer: Mapping[str, Any]) -> Iterator[str]:
+def _lines(answer: Mapping[str, Any], member: str, held: str) -> Iterator[str]:
     for figure in answer["recorded"]:
         yield instead_of(answer, figure)
     if answer["first"] is not None:
         ranges = {figure: _range(figure, *between) for figure, between in answer["first"].items()}
-        said = _THE_CHANGE if "most_tasks" in ranges else _FIRST
-        yield f"{said.format_map(ranges)}, if all workers are there"
+        said = _THE_CHANGE if "most_held" in ranges else _FIRST
+        yield f"{said.format(member=member, held=held, **ranges)}, if all {member}s are there"
     for why, count in answer["left_out"].items():
         yield f"left out: {counted(count, 'rebalance')}: {why}"
     if not answer["all"]:
@@ -141,6 +148,11 @@ def instead_of(answer: Mapping[str, Any], figure: str) -> str:
 
 def _answer(history: AskedHistory, asked: AskedSetting) -> tuple[HistoryAnswer, _Words]:
     generations = history.generations
+    if asked.members is not None:
+        numbered = under_number(
+            generations, asked.members, history.until_ms, asked.assignor, release=asked.connect.release
+        )
+        return numbered, _number(history, asked, asked.members)
     if asked.assignor is not None:
         answer = under_assignor(generations, asked.assignor, asked.connect.release)
         return answer, _assignor(generations[0]["protocol"], asked.assignor, asked.connect.release)
@@ -160,6 +172,23 @@ def _assignor(own: str, name: str, release: str | None) -> _Words:
         " release that differs, and of cooperative-sticky with and without a second rebalance before the next member"
         " comes or goes.",
         diff=() if own == name else tuple(_restarts(own, name)),
+    )
+
+
+def _number(history: AskedHistory, asked: AskedSetting, members: int) -> _Words:
+    usual = usual_number(last_life(history.generations), history.until_ms)
+    number = f"{counted(members, 'member')} instead of {usual}"
+    own = history.generations[0]["protocol"]
+    alone = _assignor(own, asked.assignor or own, asked.connect.release)
+    named = asked.assignor is not None or asked.connect.release is not None
+    return _Words(
+        title=f"{alone.title} and {number}" if named else number,
+        figures=_OF_MEMBERS,
+        presumed=f"Presumed: equal subscriptions, no racks, and {_who(usual, members, 'members')}. {_USUAL_NUMBER}",
+        diff=(
+            *alone.diff,
+            *_diff("Deployment with one member in each pod, spec:", ": ", [("replicas", usual, members)]),
+        ),
     )
 
 
@@ -224,11 +253,8 @@ def _connect(generations: Sequence[Published], asked: ConnectSetting, until_ms: 
         usual = usual_number(last_life(generations), until_ms)
         named.append(f"{counted(asked.workers, 'worker')} instead of {usual}")
         lines += _diff("Strimzi, KafkaConnect, spec:", ": ", [("replicas", usual, asked.workers)])
-        who = _who(usual, asked.workers)
-        beside = (
-            " The workers that the group has for most of the time are counted; each stretch of rebalances begins once"
-            " everything is given out among them."
-        )
+        who = _who(usual, asked.workers, "workers")
+        beside = f" {_USUAL_NUMBER}"
     return _Words(
         title=" and ".join(named),
         figures=_OF_CONNECT if asked.workers is None else _OF_WORKERS,
@@ -239,17 +265,17 @@ def _connect(generations: Sequence[Published], asked: ConnectSetting, until_ms: 
     )
 
 
-def _who(usual: int, asked: int) -> str:
+def _who(usual: int, asked: int, called: str) -> str:
     if asked > usual:
         return (
-            "the recorded workers come, go and lead at the same times, and the others are there all the time;"
+            f"the recorded {called} come, go and lead at the same times, and the others are there all the time;"
             " from and to are of the ids that Kafka may give them"
         )
     left_out = choices_left_out(usual, asked)
     which = f"{TRIED_CHOICES} of the choices" if left_out else "each choice"
     return (
-        f"{usual - asked} of the recorded workers {'is' if usual - asked == 1 else 'are'} never there, the others come,"
-        f" go and lead at the same times; from and to are of {which} of who is not there"
+        f"{usual - asked} of the recorded {called} {'is' if usual - asked == 1 else 'are'} never there, the others"
+        f" come, go and lead at the same times; from and to are of {which} of who is not there"
     )
 
 
@@ -269,7 +295,7 @@ def _instead(old: str | None, new: str) -> str:
 
 def _object(answer: HistoryAnswer, words: _Words, history: AskedHistory) -> dict[str, Any]:
     first = answer.first if history.there else ()
-    of_first = _OF_THE_CHANGE if "most_tasks" in words.figures else _OF_THE_FIRST
+    of_first = _OF_THE_CHANGE if "most_held" in words.figures else _OF_THE_FIRST
     return {
         "title": words.title,
         "words": dict(words.figures),

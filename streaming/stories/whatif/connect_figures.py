@@ -29,7 +29,7 @@ def figures_of(cluster: Cluster, before: WorkerHolds, *, from_eager: bool = Fals
         total += HistoryFigures(moved=moved, stopped=stopped)
         if _at_rest(one):
             spread = spread_of(after)
-            total += replace(spread, imbalanced=(spread.most_tasks or 0) - (spread.least_tasks or 0) > 1)
+            total += replace(spread, imbalanced=(spread.most_held or 0) - (spread.least_held or 0) > 1)
         before = after
     return total
 
@@ -53,4 +53,4 @@ def _at_rest(one: PlayedRound) -> bool:
 def spread_of(holds: WorkerHolds) -> HistoryFigures:
     """The most and the least tasks of one worker."""
     loads = [sum(isinstance(job, tuple) for job in held) for held in holds.values()]
-    return HistoryFigures(most_tasks=max(loads, default=None), least_tasks=min(loads, default=None))
+    return HistoryFigures(most_held=max(loads, default=None), least_held=min(loads, default=None))

@@ -31,12 +31,11 @@ from .change import CannotPredict, WrongChange, check_release
 from .connect import MOST_JOBS, MOST_WORKERS
 from .connect_figures import figures_of, held_by, spread_of
 from .connect_past import calm, configured, hands, jobs_of, readable, recorded, settled_memory, shown_max_delay_ms
-from .connect_workers import OtherWorkers, with_number
 from .history import HistoryAnswer, HistoryFigures
+from .other_members import EARLIER_LIFE, OtherMembers, last_life, with_number
 
 INCREMENTAL = ("compatible", "sessioned")
 NOT_CALM = "it came while workers waited or gave up something, after what could not be played"
-EARLIER_LIFE = "it came before the group was deleted or began anew"
 UNKNOWN_PROTOCOL = "the release does not know the protocol"
 NO_FIT = "the workers, connectors and tasks that the records show do not give its recorded answer"
 
@@ -70,7 +69,7 @@ class PlayedBy:
     java_version: int
     delay_ms: int
     protocol: str | None = None
-    workers: OtherWorkers | None = None
+    workers: OtherMembers | None = None
     repeats: bool = True
 
 
@@ -101,7 +100,7 @@ def under_setting(generations: Sequence[Published], setting: ConnectSetting, unt
         raise CannotPredict("no generation of the group is known in that time")
     life = last_life(generations)
     check(life, setting)
-    others = [None] if setting.workers is None else [*with_number(life, setting.workers, until_ms)]
+    others = [None] if setting.workers is None else [*with_number(life, setting.workers, until_ms, "workers")]
     # A connector that the eager protocol restarted may write its tasks' settings again; no record tells that it did.
     repeats = (True, False) if life[-1]["protocol"] == EAGER and setting.protocol is not None else (True,)
     found = []
@@ -139,11 +138,6 @@ def played_by(generations: Sequence[Published], setting: ConnectSetting) -> Iter
         yield PlayedBy(era, java, own_ms), [PlayedBy(one, java, delay_ms, setting.protocol) for one in others]
 
 
-def last_life(generations: Sequence[Published]) -> list[Published]:
-    """The generations since the group was made, the oldest first."""
-    return [one for one in generations if one["incarnation"] == generations[0]["incarnation"]][::-1]
-
-
 def _others(own: Era, setting: ConnectSetting, protocol: str) -> Sequence[Era]:
     """By which eras it may be played. The eager protocol does not show its release, so any may follow."""
     if setting.release is None:
@@ -161,7 +155,9 @@ def check(life: Sequence[Published], setting: ConnectSetting) -> None:
     if setting.protocol not in (None, *INCREMENTAL):
         raise WrongChange(f"{setting.protocol!r} is no protocol to change to; take one of {', '.join(INCREMENTAL)}")
     if any(one["protocol_type"] != CONNECT for one in life):
-        raise CannotPredict("of consumers only another assignor or static members can be asked about")
+        raise CannotPredict(
+            "of consumers only another assignor or number of members, or static members, can be asked about"
+        )
     if any("sampled" in one for one in life):
         raise CannotPredict("the group is polled: rebalances between two samples are not known")
     protocols = {one["protocol"] for one in life}
@@ -214,10 +210,10 @@ def _first(last: Published, asked: PlayedBy) -> HistoryFigures | None:
     if asked.workers is None:
         now.rebalance()
         return figures_of(now, held)
-    _change(now, asked.workers.of(frozenset(now.workers)))
+    _change(now, frozenset(asked.workers.of(now.workers)))
     now.settle()
     figures = figures_of(now, held)
-    return replace(figures, most_tasks=spread_of(held_by(now)).most_tasks) if now.workers else None
+    return replace(figures, most_held=spread_of(held_by(now)).most_held) if now.workers else None
 
 
 def _changes(generation: Published, events: Iterable[_Event]) -> Iterator[_Event]:
@@ -229,15 +225,15 @@ def _changes(generation: Published, events: Iterable[_Event]) -> Iterator[_Event
         members, counts = event.members, dict(event.counts)
 
 
-def _with_others(generation: Published, events: Iterable[_Event], workers: OtherWorkers | None) -> Iterator[_Event]:
+def _with_others(generation: Published, events: Iterable[_Event], workers: OtherMembers | None) -> Iterator[_Event]:
     """The events with other workers; without those that only came of workers that are not there."""
     if workers is None:
         yield from events
         return
-    recorded, there = _members(generation), workers.of(_members(generation))
+    recorded, there = _members(generation), frozenset(workers.of(_members(generation)))
     counts: Mapping[str, int] = configured(generation)
     for event in events:
-        members = workers.of(event.members)
+        members = frozenset(workers.of(event.members))
         if event.members == recorded or members != there or event.counts != counts:
             yield replace(event, members=members)
         recorded, there, counts = event.members, members, event.counts
@@ -290,7 +286,7 @@ def begin(generation: Published, rules: PlayedBy) -> Cluster:
     made.workers = {name: Worker(era=rules.era, held=own, last_completed=number) for name, own in held.items()}
     made.workers[generation["leader"]].memory = settled_memory(generation)
     if rules.workers is not None:
-        _change(made, rules.workers.of(frozenset(made.workers)))
+        _change(made, frozenset(rules.workers.of(made.workers)))
         made.settle()
         made.now_ms, made.last = generation["at_ms"], None
         made.rounds.clear()

@@ -27,10 +27,10 @@ from .connect_history import (
     begin,
     begins_at,
     check,
-    last_life,
     played_by,
 )
 from .history import HistoryFigures
+from .other_members import last_life
 from .rolling import RollingRestart, steps_of
 
 PROTOCOLS = (EAGER, *INCREMENTAL)

@@ -6,15 +6,19 @@
     generation 9   a b d    d came         one gives up to d, in two rebalances
 
 A rebalance is computed only if the group's own assignor gives the recorded assignment from the one before, for then
-equal subscriptions and all partitions may be presumed. Computing begins anew after each one where it does not.
+equal subscriptions and all partitions may be presumed. Computing begins anew after each one where it does not. With
+another number of members, it begins once everything is given out among them.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
+from typing import Any
 
+from rebalance_monitor.assignors.consumer.model import TopicRacks
 from rebalance_monitor.assignors.consumer.sticky_eras import NoSuchEra
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY
 from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.stories.known import Published
@@ -30,6 +34,7 @@ from .consumer import (
     share_sets,
     without,
 )
+from .other_members import EARLIER_LIFE, OtherMembers, last_life, with_number
 
 NOT_NEXT = "the generation before is not known, or was of another assignor"
 OF_ONES_OWN = f"the group's own assignor is none of {', '.join(ASSIGNORS)}"
@@ -37,23 +42,26 @@ NO_MATCH = "its assignment is not known to be Kafka's own assignor's, or its lea
 UNREADABLE = "members could not be read"
 NO_FIT = "it does not come from equal subscriptions, all partitions and the assignment before"
 FAILED = "the other assignor gives no answer, or the release does not have it"
+OF_ANOTHER = "it was of another assignor than the group has now"
+NOT_SETTLED = "after what could not be computed, members had other partitions than the assignor gives them"
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryFigures:
     """`moved`: partitions that members gained, or connectors and tasks that workers gained. `stopped`: what members
-    that stayed had to give up, for a moment or for good: all that they had with an eager assignor. Of Connect also
-    `imbalanced`: rebalances after which nobody waited and the tasks of two workers differed by more than one;
-    `idle_ms`: how long connectors and tasks had no worker, all together; `most_tasks`: the most that one worker had
-    while nobody waited; and `least_tasks`: the least that one has at the end. None: there was no worker."""
+    that stayed had to give up, for a moment or for good: all that they had with an eager assignor. `most_held`: the
+    most partitions that one member had, or the most tasks that one worker had while nobody waited; and `least_held`:
+    the least that one has at the end. None: there was no member. Of Connect also `imbalanced`: rebalances after which
+    nobody waited and the tasks of two workers differed by more than one; and `idle_ms`: how long connectors and tasks
+    had no worker, all together."""
 
     rebalances: int = 0
     moved: int = 0
     stopped: int = 0
     imbalanced: int = 0
     idle_ms: int = 0
-    most_tasks: int | None = None
-    least_tasks: int | None = None
+    most_held: int | None = None
+    least_held: int | None = None
 
     def __add__(self, other: "HistoryFigures") -> "HistoryFigures":
         return HistoryFigures(
@@ -62,8 +70,8 @@ class HistoryFigures:
             self.stopped + other.stopped,
             self.imbalanced + other.imbalanced,
             self.idle_ms + other.idle_ms,
-            max((one for one in (self.most_tasks, other.most_tasks) if one is not None), default=None),
-            self.least_tasks if other.least_tasks is None else other.least_tasks,
+            max((one for one in (self.most_held, other.most_held) if one is not None), default=None),
+            self.least_held if other.least_held is None else other.least_held,
         )
 
 
@@ -90,8 +98,10 @@ def least_and_most(courses: Sequence[HistoryFigures], figure: str) -> tuple[int,
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A rebalance that can be computed. `begins`: computing begins with what the record before gives."""
+    """A rebalance that can be computed. `had`: the members of the record before; `before`: those of this one, before
+    it. `begins`: computing begins with what the record before gives."""
 
+    had: dict[str, DealtMember]
     before: dict[str, DealtMember]
     now: dict[str, DealtMember]
     own: ClassicDeal
@@ -99,8 +109,53 @@ class _Step:
     follow_up: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _DealtBy:
+    """By what a history is computed. `at_once`: what was given up is handed out before the next member comes or goes;
+    if not, in that rebalance."""
+
+    name: str
+    era: Any
+    eager: bool
+    at_once: bool = True
+    others: OtherMembers | None = None
+
+    def deal(self, topics: TopicRacks) -> ClassicDeal:
+        return ClassicDeal(self.name, self.era, topics, self.eager)
+
+
 def under_assignor(generations: Sequence[Published], name: str, release: str | None = None) -> HistoryAnswer:
     """`generations`: the newest first; the oldest is only looked at. CannotPredict, WrongChange."""
+    ways = _ways(name, release)
+    _check(generations)
+    left_out: Counter[str] = Counter()
+    return _answered(list(_steps(generations, left_out)), ways, left_out)
+
+
+def under_number(
+    generations: Sequence[Published], asked: int, until_ms: int, name: str | None = None, release: str | None = None
+) -> HistoryAnswer:
+    """With so many members, by the group's own assignor or another one. `generations`: the newest first; those of its
+    last life are computed. `until_ms`: so long the newest one lasted. CannotPredict, WrongChange."""
+    _check(generations)
+    life, own = last_life(generations), generations[0]["protocol"]
+    if name is None and own not in ASSIGNORS:
+        raise CannotPredict(OF_ONES_OWN)
+    ways = _ways(name or own, release)
+    others = list(with_number(life, asked, until_ms, "members"))
+    left_out: Counter[str] = Counter({EARLIER_LIFE: len(generations) - len(life)})
+    steps = list(_calm_steps(life[::-1], None if name else own, left_out))
+    if name is None and release is None:
+        ways = _as_recorded(steps, ways)
+    answer = _answered(steps, [replace(way, others=one) for way, one in product(ways, others)], +left_out)
+    if name not in (None, own):
+        return answer
+    first = (_change_now(generations[0], replace(way, others=one)) for way, one in product(ways, others))
+    return replace(answer, first=tuple(dict.fromkeys(one for one in first if one is not None)))
+
+
+def _ways(name: str, release: str | None) -> list[_DealtBy]:
+    """WrongChange."""
     if name not in ASSIGNORS:
         raise WrongChange(f"{name!r} is no assignor of consumers; take one of {', '.join(ASSIGNORS)}")
     if release is not None:
@@ -109,19 +164,16 @@ def under_assignor(generations: Sequence[Published], name: str, release: str | N
         eras = ASSIGNORS[name].eras if release is None else (ASSIGNORS[name].era_of(release),)
     except NoSuchEra as why:
         raise WrongChange(f"{why}; write one such as 3.9") from None
-    _check(generations)
-    left_out: Counter[str] = Counter()
-    steps = list(_steps(generations, left_out))
     eager = name != COOPERATIVE_STICKY
-    courses = []
-    for era in eras:
-        for at_once in (True,) if eager else (True, False):
-            found = _course(steps, name, era, eager=eager, at_once=at_once)
-            if found is not None and found not in courses:
-                courses.append(found)
+    return [_DealtBy(name, era, eager, at_once) for era in eras for at_once in ((True,) if eager else (True, False))]
+
+
+def _answered(steps: Sequence[_Step], ways: Sequence[_DealtBy], left_out: Counter[str]) -> HistoryAnswer:
+    """CannotPredict."""
     if not steps:
         told = "; ".join(f"{count} times: {why}" for why, count in left_out.items())
         raise CannotPredict(f"no rebalance can be computed ({told or 'there was none'})")
+    courses = dict.fromkeys(found for way in ways if (found := _course(steps, way)) is not None)
     if not courses:
         raise CannotPredict(FAILED)
     recorded = sum((_figures(one.own, one.before, share_sets(_holds(one.now))) for one in steps), HistoryFigures())
@@ -132,7 +184,7 @@ def _check(generations: Sequence[Published]) -> None:
     if not generations:
         raise CannotPredict("no generation of the group is known in that time")
     if any(one["lifecycle"] != "classic" or one["protocol_type"] != "consumer" for one in generations):
-        raise CannotPredict("only consumer groups of the classic protocol are computed under another assignor")
+        raise CannotPredict("only consumer groups of the classic protocol are computed under another setting")
     if any("streams" in one for one in generations):
         raise CannotPredict("Kafka Streams has assignors of its own, and none of them is computed for past rebalances")
     if any("sampled" in one for one in generations):
@@ -171,40 +223,115 @@ def _step(before: Published, now: Published, begins: bool) -> _Step | str:
     own = next((deal for deal in deals_of(now) if share_sets(deal.shares(joined)) == shares), None)
     if own is None:
         return NO_FIT
-    return _Step(joined, has, own, begins, had.keys() == has.keys() and given_up(before))
+    return _Step(had, joined, has, own, begins, had.keys() == has.keys() and given_up(before))
 
 
-def _course(steps: Sequence[_Step], name: str, era: object, *, eager: bool, at_once: bool) -> HistoryFigures | None:
-    """`at_once`: what was given up is handed out before the next member comes or goes; if not, in that rebalance.
-    None where Kafka's class fails."""
+def _calm_steps(generations: Sequence[Published], only: str | None, left_out: Counter[str]) -> Iterator[_Step]:
+    """Those of one assignor, or of each; computing begins where members have what the assignor gives them."""
+    fits = True
+    for step in _steps(generations, left_out):
+        fits = fits and not step.begins
+        if only is not None and step.own.name != only:
+            left_out[OF_ANOTHER] += 1
+        elif not fits and share_sets(step.own.shares(step.had)) != share_sets(_holds(step.had)):
+            left_out[NOT_SETTLED] += 1
+        else:
+            yield replace(step, begins=not fits)
+            fits = True
+
+
+def _as_recorded(steps: Sequence[_Step], ways: Sequence[_DealtBy]) -> list[_DealtBy]:
+    """Those by which the most of the recorded answers come."""
+
+    def given(way: _DealtBy) -> int:
+        return sum(
+            share_sets(way.deal(one.own.topics).shares(one.before)) == share_sets(_holds(one.now)) for one in steps
+        )
+
+    counts = [given(way) for way in ways]
+    return [way for way, count in zip(ways, counts, strict=True) if count == max(counts)]
+
+
+def _course(steps: Sequence[_Step], way: _DealtBy) -> HistoryFigures | None:
+    """None where Kafka's class fails."""
     total, number = HistoryFigures(), 0
     held: dict[str, DealtMember] = {}
     for step in steps:
+        deal, there = way.deal(step.own.topics), [*step.now]
         if step.begins:
             held = step.before
             number = max(number, *(one.generation for one in held.values()))
+            if way.others is not None:
+                begun = _rounds(deal, _with(way.others, step.had), number)
+                if begun is None:
+                    return None
+                _, held, number = begun
+        if way.others is not None:
+            there = way.others.of(there)
+            nobody_asks = set(there) == held.keys() and step.now.keys() != step.had.keys()
+            if nobody_asks or not there:
+                continue
         if step.follow_up and not step.begins:
             continue
-        members = {one: _held(one, own, step, held) for one, own in step.now.items()}
-        deal = ClassicDeal(name, era, step.own.topics, eager)
-        for _ in range(MOST_ROUNDS):
-            shares = deal.shares(members)
-            if shares is None:
-                return None
-            number += 1
-            total += _figures(deal, members, share_sets(shares))
-            gives_up = any(without(one.holds, shares[key]) for key, one in members.items())
-            members = {key: DealtMember(one.instance_id, shares[key], number) for key, one in members.items()}
-            if eager or not gives_up or not at_once:
-                break
-        held = members
+        members = {one: _held(one, step, held) for one in there}
+        found = _rounds(deal, members, number, at_once=way.at_once)
+        if found is None:
+            return None
+        figures, held, number = found
+        total += figures
     return total
 
 
-def _held(one: str, own: DealtMember, step: _Step, held: Mapping[str, DealtMember]) -> DealtMember:
+def _rounds(
+    deal: ClassicDeal, members: Mapping[str, DealtMember], number: int, *, at_once: bool = True
+) -> tuple[HistoryFigures, dict[str, DealtMember], int] | None:
+    """One rebalance after generation `number`, and those that hand out what was given up: their figures, what members
+    have then, and the last generation. None where Kafka's class fails."""
+    total, held = HistoryFigures(), dict(members)
+    for _ in range(MOST_ROUNDS if held else 0):
+        shares = deal.shares(held)
+        if shares is None:
+            return None
+        number += 1
+        total += _figures(deal, held, share_sets(shares))
+        gives_up = any(without(one.holds, shares[key]) for key, one in held.items())
+        held = {key: DealtMember(one.instance_id, shares[key], number) for key, one in held.items()}
+        if deal.eager or not gives_up or not at_once:
+            break
+    return total, held, number
+
+
+def _with(others: OtherMembers, members: Mapping[str, DealtMember]) -> dict[str, DealtMember]:
+    """These and those that are always there, who have nothing yet; without those that never are."""
+    return {one: members.get(one) or _new(one, members) for one in others.of([*members])}
+
+
+def _new(member_id: str, others: Mapping[str, DealtMember]) -> DealtMember:
+    """One that comes is static if all others are."""
+    static = all(one.instance_id is not None for one in others.values())
+    return DealtMember(member_id if static else None, (), -1)
+
+
+def _change_now(last: Published, way: _DealtBy) -> HistoryFigures | None:
+    """The change itself, until everything is given out among the members. None where that is not known."""
+    if not last["members"] or not of_kafkas_assignor(last) or given_up(last):
+        return None
+    try:
+        members = members_of(last)
+    except CannotPredict:
+        return None
+    deal = next(iter(deals_of(last)))
+    found = way.others and _rounds(way.deal(deal.topics), _with(way.others, members), last["generation"])
+    return found[0] if found else None
+
+
+def _held(one: str, step: _Step, held: Mapping[str, DealtMember]) -> DealtMember:
     """A static member that took its place back has another id, and what it had before."""
     if one in held:
         return held[one]
+    own = step.now.get(one)
+    if own is None:
+        return _new(one, step.now)
     again = own.instance_id is not None and step.before[one].generation >= 0
     before = [member for member in held.values() if again and member.instance_id == own.instance_id]
     return before[0] if before else DealtMember(own.instance_id, (), -1)
@@ -219,4 +346,5 @@ def _figures(
 ) -> HistoryFigures:
     moved = sum(len(shares[key] - set(one.holds)) for key, one in members.items())
     stopped = sum(len(one.holds if deal.eager else set(one.holds) - shares[key]) for key, one in members.items())
-    return HistoryFigures(1, moved, stopped)
+    loads = [len(share) for share in shares.values()]
+    return HistoryFigures(1, moved, stopped, most_held=max(loads, default=None), least_held=min(loads, default=None))

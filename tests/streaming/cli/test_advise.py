@@ -285,7 +285,15 @@ def test_the_examples_of_the_page_are_what_is_printed(
         (["j-range", "--steps"], BAD_INPUT, "--steps is of --assignor, --release or --protocol"),
         (["j-range", "--static", "--steps"], BAD_INPUT, "give one of them, too"),
         (["j-range", "--assignor", "sticky", "--workers", "3"], BAD_INPUT, "give one of both"),
-        (["j-range", "--workers", "3"], CANNOT_TELL, "only another assignor or static members can be asked about"),
+        (
+            ["j-range", "--workers", "3"],
+            CANNOT_TELL,
+            "only another assignor or number of members, or static members, can be asked about",
+        ),
+        (["j-range", "--members", "3", "--delay", "1m"], BAD_INPUT, "give one of both"),
+        (["j-range", "--members", "3", "--static"], BAD_INPUT, "--static is answered by itself"),
+        (["j-range", "--members", "0"], BAD_INPUT, "0 is no number of members that is computed; take one from 1 to"),
+        (["j-range", "--members", "5"], CANNOT_TELL, "the group has 5 members for most of the time already"),
         (["j-range", "--session", "2m"], BAD_INPUT, "--session is of static members; give --static, too"),
         (["j-range", "--static", "--session", "x"], BAD_INPUT, "--session 'x' is no time"),
     ],
@@ -301,7 +309,7 @@ def test_what_cannot_be_answered(
 @pytest.mark.parametrize(
     ("capture", "group", "because"),
     [("captures/eager-2.8.2", "eager-282", "workers wait for nobody"),
-     ("captures-groups/java-classic", "j-range", "only another assignor or static members can be asked about")],
+     ("captures-groups/java-classic", "j-range", "only another assignor or number of members, or static members")],
 )  # fmt: skip
 def test_who_waits_for_nobody_has_no_other_delay(
     capsys: pytest.CaptureFixture[str], capture: str, group: str, because: str

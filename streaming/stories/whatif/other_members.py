@@ -1,42 +1,48 @@
-"""A Connect group's history with more or fewer workers: which of the recorded ones are there, and who is there beside
-them.
+"""A group's history with more or fewer members (of Connect: workers): which of the recorded ones are there, and who is
+there beside them.
 
     recorded    w1 w2 w3     w1 w2     w1 w2 w3    three most of the time
     two         w1    w3     w1        w1    w3    w2 is never there: one of three courses
     four        w1 w2 w3 +   w1 w2 +   w1 w2 w3 +  one more is always there
 
-A worker that comes back has another member id. It is known by its address; one with a new address takes the place of
-the one that went first.
+A member that comes back has another member id. It is known by its worker's address, its instance id or its client id;
+one that is not known takes the place of the one that went first.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from math import comb
 
 from rebalance_monitor.streaming.stories.known import Published
 from .change import CannotPredict, GroupChange, WrongChange, concerned, ids_to_come
-from .connect import MOST_WORKERS
 
 TRIED_CHOICES, TRIED_MORE = 16, 4
+MOST_MEMBERS = 500
+EARLIER_LIFE = "it came before the group was deleted or began anew"
 
 
 @dataclass(frozen=True, slots=True)
-class OtherWorkers:
-    """`never`: member ids of recorded workers that are not there. `always`: ids of workers that are there all the
-    time."""
+class OtherMembers:
+    """`never`: ids of recorded members that are not there. `always`: ids of members that are there all the time."""
 
     never: frozenset[str] = frozenset()
     always: tuple[str, ...] = ()
 
-    def of(self, members: frozenset[str]) -> frozenset[str]:
+    def of(self, members: Iterable[str]) -> list[str]:
         """Who is there in place of these."""
-        return members - self.never | frozenset(self.always) if members else members
+        there = [*members]
+        return [*(one for one in there if one not in self.never), *self.always] if there else there
+
+
+def last_life(generations: Sequence[Published]) -> list[Published]:
+    """The generations since the group was made, the oldest first. `generations`: the newest first."""
+    return [one for one in generations if one["incarnation"] == generations[0]["incarnation"]][::-1]
 
 
 def usual_number(life: Sequence[Published], until_ms: int) -> int:
-    """How many workers were there for most of the time. `life`: the oldest first."""
+    """How many members were there for most of the time. `life`: the oldest first."""
     lasted: Counter[int] = Counter()
     ends = [*(one["at_ms"] for one in life[1:]), max(until_ms, life[-1]["at_ms"])]
     for one, end_ms in zip(life, ends, strict=True):
@@ -45,25 +51,25 @@ def usual_number(life: Sequence[Published], until_ms: int) -> int:
     return max(lasted, key=lambda number: (lasted[number], number), default=0)
 
 
-def with_number(life: Sequence[Published], asked: int, until_ms: int) -> Iterator[OtherWorkers]:
-    """Each course that is tried. CannotPredict, WrongChange."""
+def with_number(life: Sequence[Published], asked: int, until_ms: int, called: str) -> Iterator[OtherMembers]:
+    """Each course that is tried. `called`: what members of such a group are called. CannotPredict, WrongChange."""
     usual = usual_number(life, until_ms)
-    if not 1 <= asked <= MOST_WORKERS:
-        raise WrongChange(f"{asked} is no number of workers that is computed; take one from 1 to {MOST_WORKERS}")
+    if not 1 <= asked <= MOST_MEMBERS:
+        raise WrongChange(f"{asked} is no number of {called} that is computed; take one from 1 to {MOST_MEMBERS}")
     if asked == usual:
-        raise CannotPredict(f"the group has {asked} workers for most of the time already")
+        raise CannotPredict(f"the group has {asked} {called} for most of the time already")
     if asked > usual:
         change = GroupChange(join=asked - usual)
         ids = ids_to_come(change, concerned(change, life[-1]), life[-1])
-        yield from (OtherWorkers(always=tuple(joining)) for joining, _ in islice(ids, TRIED_MORE))
+        yield from (OtherMembers(always=tuple(joining)) for joining, _ in islice(ids, TRIED_MORE))
         return
     places = _places(life)[:usual]
     for some in _choices(len(places), usual - asked):
-        yield OtherWorkers(never=frozenset(one for place in some for one in places[place]))
+        yield OtherMembers(never=frozenset(one for place in some for one in places[place]))
 
 
 def choices_left_out(usual: int, asked: int) -> int:
-    """How many choices of workers that are not there are not tried."""
+    """How many choices of members that are not there are not tried."""
     return max(0, comb(usual, usual - asked) - TRIED_CHOICES) if asked < usual else 0
 
 
@@ -80,7 +86,7 @@ def _choices(places: int, leave_out: int) -> Iterator[tuple[int, ...]]:
 def _places(life: Sequence[Published]) -> list[set[str]]:
     """The member ids that had each place, one after the other; what was taken the longest stands first."""
     had: list[set[str]] = []
-    address: list[str] = []
+    names: list[str] = []
     rounds: list[int] = []
     there: dict[str, int] = {}
     free: list[int] = []
@@ -88,16 +94,21 @@ def _places(life: Sequence[Published]) -> list[set[str]]:
         ids = {member["member_id"] for member in one["members"]}
         free += [there.pop(gone) for gone in sorted(there.keys() - ids)]
         for member in one["members"]:
-            own, worker = member["member_id"], member["worker"] or member["client_id"]
+            own, called = member["member_id"], _called(member)
             if own not in there:
-                place = next((each for each in free if address[each] == worker), free[0] if free else len(had))
+                place = next((each for each in free if names[each] == called), free[0] if free else len(had))
                 if place == len(had):
                     had.append(set())
-                    address.append(worker)
+                    names.append(called)
                     rounds.append(0)
                 else:
                     free.remove(place)
                 had[place].add(own)
-                address[place], there[own] = worker, place
+                names[place], there[own] = called, place
             rounds[there[own]] += 1
     return [had[place] for place in sorted(range(len(had)), key=lambda place: -rounds[place])]
+
+
+def _called(member: Published) -> str:
+    """What a member and the one that comes back in its place have in common."""
+    return str(member["worker"] or member["instance_id"] or member["client_id"])
