@@ -7,6 +7,7 @@ from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.whatif.advice import AskedHistory, AskedSetting, advice_object, told_in_lines
 from rebalance_monitor.streaming.stories.whatif.change import WrongChange
 from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting
+from rebalance_monitor.streaming.stories.whatif.streams_history import StreamsSetting
 from rebalance_monitor.streaming.stories.whatif.usual_advice import told_beside, told_of_others, worth_it
 from rebalance_monitor.streaming.stories.why import newest
 from rebalance_monitor.streaming.web.rows import NOBODY
@@ -62,9 +63,14 @@ def _asked(arguments: argparse.Namespace) -> AskedSetting:
     delay_ms = None if arguments.delay is None else setting_ms(arguments.delay, "--delay")
     session_ms = None if arguments.session is None else setting_ms(arguments.session, "--session")
     connect = ConnectSetting(delay_ms, arguments.release, arguments.protocol, arguments.workers)
-    asked = AskedSetting(arguments.assignor, arguments.static, session_ms, connect, arguments.steps, arguments.members)
+    streams = StreamsSetting(arguments.standbys, arguments.warm_ups, arguments.acceptable_lag)
+    asked = AskedSetting(
+        arguments.assignor, arguments.static, session_ms, connect, arguments.steps, arguments.members, streams
+    )
     if asked.steps and (arguments.assignor, arguments.release, arguments.protocol) == (None, None, None):
         raise InputError("--steps is of --assignor, --release or --protocol; give one of them, too")
+    if streams != StreamsSetting() and asked != AskedSetting(streams=streams):
+        raise InputError("--standbys, --warm-ups and --acceptable-lag are of Streams; leave the other settings out")
     if arguments.static:
         if (arguments.assignor, arguments.members) != (None, None) or connect != ConnectSetting():
             raise InputError("--static is answered by itself; leave the other settings out")

@@ -65,12 +65,13 @@ _ADVISE = """examples:
   rebalance-monitor advise --group orders --assignor range --release 3.9 --since 30d
   rebalance-monitor advise --group orders --static --session 2m
   rebalance-monitor advise --group orders --members 6
+  rebalance-monitor advise --group app --standbys 1
   rebalance-monitor advise --group sinks --delay 60s
   rebalance-monitor advise --group sinks --workers 6
   rebalance-monitor advise --group sinks --release 4.3 --protocol sessioned
   rebalance-monitor advise --group connect-main --delay 30s --capture tests/vectors/captures/sessioned-4.3.1
 
-Consumer groups of the classic protocol, and Kafka Connect. docs/advise.md says what is presumed.
+Consumer groups and Kafka Streams of the classic protocol, and Kafka Connect. docs/advise.md says what is presumed.
 Exit codes: 0 computed; 3 cannot tell, with a sentence that says why.
 """
 
@@ -139,6 +140,9 @@ def add_group_commands(commands: Any) -> None:
     command.add_argument("--protocol", metavar="NAME", help="of Connect: compatible or sessioned instead of eager")
     command.add_argument("--workers", type=int, metavar="NUMBER", help="so many workers of Connect most of the time")
     command.add_argument("--members", type=int, metavar="NUMBER", help="so many consumers most of the time")
+    command.add_argument("--standbys", type=int, metavar="NUMBER", help="num.standby.replicas of Kafka Streams")
+    command.add_argument("--warm-ups", type=int, metavar="NUMBER", help="max.warmup.replicas of Kafka Streams")
+    command.add_argument("--acceptable-lag", type=int, metavar="RECORDS", help="acceptable.recovery.lag of Streams")
     command.add_argument("--steps", action="store_true", help="also the rolling restarts, and what each step moves")
     command.add_argument("--release", metavar="NUMBER", help="of Connect or of the consumers, such as 4.3")
     output_option(command, ("table", "json", "yaml"))

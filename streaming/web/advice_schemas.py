@@ -19,7 +19,7 @@ ADVICE: dict[str, Schema] = {
                 ref("setting_advice"),
                 "What `rebalance-monitor advise -o json` prints for each: docs/advise.md. Of Connect"
                 " the newest release, or `sessioned` instead of eager; of consumers static members, and from an eager"
-                " assignor the others; else none.",
+                " assignor the others; of Streams without standbys one; else none.",
             ),
         }
     ),
@@ -36,6 +36,9 @@ ADVICE: dict[str, Schema] = {
             "protocol": _MAYBE_TEXT,
             "workers": _MAYBE_COUNT,
             "members": _MAYBE_COUNT,
+            "standbys": _MAYBE_COUNT,
+            "warm_ups": _MAYBE_COUNT,
+            "acceptable_lag": _MAYBE_COUNT,
             "answer": or_null(ref("computed_advice")),
             "why_not": {**_MAYBE_TEXT, "description": "Why nothing could be computed; null where there is an answer."},
             "restarts": {"type": "null", "description": "Of `advise --steps` alone."},

@@ -214,6 +214,17 @@ class StreamsProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedBy:
+    """What the recomputation of a high-availability leader's placement rests on: settings by Kafka's names, and end
+    offsets. What nobody configured or sampled has a value that gives the record's placement; others may, too."""
+
+    standbys: Annotated[int, Says("num.standby.replicas.")]
+    warm_ups: Annotated[int, Says("max.warmup.replicas.")]
+    acceptable_lag: Annotated[int, Says("acceptable.recovery.lag.")]
+    ends: Annotated[Mapping[str, int], Says("By task with state: where its changelogs end, all together.")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
     """The least and the most active tasks that a process has with state, and without."""
 
@@ -243,6 +254,10 @@ class StreamsDetail:
     laws: Annotated[Mapping[str, Annotated[str, Says(words=LAWS)]], Says("Each rule's grade by its code.")] = field(
         default_factory=dict
     )
+    placed_by: Annotated[
+        PlacedBy | None,
+        Says("Absent where no recomputation by lags gives the record's placement, or racks count.", optional=True),
+    ] = None
 
 
 STATES = (

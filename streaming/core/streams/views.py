@@ -17,8 +17,11 @@ what has caught up.
 
 from math import ceil
 
-from rebalance_monitor.streaming.core.model.details import Balance, StreamsDetail, StreamsProgress
+from rebalance_monitor.assignors.streams.tasks import sorted_tasks
+from rebalance_monitor.schemas.frozen import replace
+from rebalance_monitor.streaming.core.model.details import Balance, PlacedBy, StreamsDetail, StreamsProgress
 from .facts import Facts
+from .grading import Judged
 from .observed import detail_of
 from .past import Past
 
@@ -29,7 +32,7 @@ def viewed(facts: Facts, past: Past, at_ms: int) -> StreamsDetail:
     every = [len(tasks) for tasks in facts.active.values()]
     stateless = [total - part for total, part in zip(every, stateful, strict=True)]
     wanted = facts.wanted_copies
-    return detail_of(
+    detail = detail_of(
         facts.record,
         facts.judged.roles,
         wanted=None if facts.failed else wanted,
@@ -39,6 +42,19 @@ def viewed(facts: Facts, past: Past, at_ms: int) -> StreamsDetail:
         ),
         progress=_progress(facts, past, at_ms),
         ends=facts.last_end,
+    )
+    return replace(detail, placed_by=_placed_by(facts.judged))
+
+
+def _placed_by(judged: Judged) -> PlacedBy | None:
+    found = judged.hypothesis
+    if found is None or judged.ideal is None or found.racks is not None or found.configs.rack_aware_assignment_tags:
+        return None
+    return PlacedBy(
+        standbys=found.configs.num_standby_replicas,
+        warm_ups=found.configs.max_warmup_replicas,
+        acceptable_lag=found.configs.acceptable_recovery_lag,
+        ends={str(task): found.ends[task] for task in sorted_tasks(found.ends)},
     )
 
 

@@ -4,57 +4,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rebalance_monitor.streaming.core.connect.observed import EAGER
 from rebalance_monitor.streaming.core.model.messages import counted
-from rebalance_monitor.streaming.stories.durations import exact
 from rebalance_monitor.streaming.stories.known import Published
+from .advice_words import SettingWords, assignor_words, connect_words, number_words, static_words, streams_words
 from .change import CannotPredict
-from .connect import DEFAULT_PRESUMED
 from .connect_history import ConnectSetting, under_setting
-from .connect_past import shown_max_delay_ms
 from .history import HistoryAnswer, least_and_most, under_assignor, under_number
-from .other_members import TRIED_CHOICES, choices_left_out, last_life, usual_number
 from .rolling_told import restarts_object, told_restarts
-from .static_history import StaticAnswer, under_static_members
+from .static_history import under_static_members
+from .streams_history import StreamsSetting, under_streams_setting
 
-CLASSES = {
-    name: f"org.apache.kafka.clients.consumer.{of_java}Assignor"
-    for name, of_java in (
-        ("range", "Range"), ("roundrobin", "RoundRobin"), ("sticky", "Sticky"),
-        ("cooperative-sticky", "CooperativeSticky"),
-    )
-}  # fmt: skip
-EAGER_SETTING = "eager"
-"""What connect.protocol calls the protocol that records name `default`."""
-USUAL_SESSIONS_MS = (6_000, 1_800_000)
-_NOT_USUAL = (
-    " Brokers refuse members with this session.timeout.ms unless group.min.session.timeout.ms (6 s by default) and"
-    " group.max.session.timeout.ms (30 min) allow it; and clients want heartbeat.interval.ms (3 s) to be less."
-)
-_OF_CONSUMERS = {
-    "rebalances": "rebalances",
-    "moved": "partitions that members gained",
-    "stopped": "partitions taken from members that stayed",
-}
-_OF_MEMBERS = {**_OF_CONSUMERS, "most_held": "most partitions of one member"}
-_OF_CONNECT = {
-    "rebalances": "rebalances",
-    "moved": "connectors and tasks that workers gained",
-    "stopped": "connectors and tasks that workers that stayed had to stop",
-    "imbalanced": "rebalances that left workers with tasks that differ by more than one",
-    "idle_ms": "time without a worker, all connectors and tasks together",
-}
-_OF_WORKERS = {**_OF_CONNECT, "most_held": "most tasks of one worker while nobody waited"}
 _OF_THE_FIRST = ("moved", "stopped")
 _FIRST = "the first rebalance after the change moves {moved} and stops {stopped}"
 _OF_THE_CHANGE = (*_OF_THE_FIRST, "least_held", "most_held")
 _THE_CHANGE = (
     "the change itself moves {moved} and stops {stopped}; then a {member} has at least {least_held} and at most"
     " {most_held} {held}"
-)
-_USUAL_NUMBER = (
-    "Counted are those that the group has for most of the time; each stretch of rebalances begins once everything is"
-    " given out among those that are there."
 )
 
 
@@ -69,6 +34,7 @@ class AskedSetting:
     connect: ConnectSetting = field(default_factory=ConnectSetting)
     steps: bool = False
     members: int | None = None
+    streams: StreamsSetting = field(default_factory=StreamsSetting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,23 +51,14 @@ class AskedHistory:
     there: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Words:
-    """`figures`: those that the setting changes, with their words; `diff`: what to change, a line each."""
-
-    title: str
-    figures: Mapping[str, str]
-    presumed: str
-    diff: Sequence[str]
-
-
 def advice_object(history: AskedHistory, asked: AskedSetting) -> dict[str, Any]:
     """What `advise -o json` prints and the API answers. WrongChange."""
     told: dict[str, Any] = {
         "kind": "advice", "cluster": history.cluster, "group": history.group, "assignor": asked.assignor,
         "static_members": asked.static, "session_timeout_ms": asked.session_ms, "release": asked.connect.release,
         "max_delay_ms": asked.connect.delay_ms, "protocol": asked.connect.protocol, "workers": asked.connect.workers,
-        "members": asked.members, "answer": None, "why_not": None, "restarts": None,
+        "members": asked.members, "standbys": asked.streams.standbys, "warm_ups": asked.streams.warm_ups,
+        "acceptable_lag": asked.streams.acceptable_lag, "answer": None, "why_not": None, "restarts": None,
     }  # fmt: skip
     if asked.steps:
         told["restarts"] = restarts_object(history.generations, asked.assignor, asked.connect, there=history.there)
@@ -146,154 +103,29 @@ def instead_of(answer: Mapping[str, Any], figure: str) -> str:
     return f"{answer['words'][figure]}: {after} instead of {_amount(figure, answer['recorded'][figure])}"
 
 
-def _answer(history: AskedHistory, asked: AskedSetting) -> tuple[HistoryAnswer, _Words]:
+def _answer(history: AskedHistory, asked: AskedSetting) -> tuple[HistoryAnswer, SettingWords]:
     generations = history.generations
     if asked.members is not None:
         numbered = under_number(
             generations, asked.members, history.until_ms, asked.assignor, release=asked.connect.release
         )
-        return numbered, _number(history, asked, asked.members)
+        return numbered, number_words(
+            generations, history.until_ms, asked.members, asked.assignor, asked.connect.release
+        )
+    if asked.streams != StreamsSetting():
+        of_streams = under_streams_setting(generations, asked.streams, history.until_ms)
+        return of_streams, streams_words(generations, asked.streams)
     if asked.assignor is not None:
         answer = under_assignor(generations, asked.assignor, asked.connect.release)
-        return answer, _assignor(generations[0]["protocol"], asked.assignor, asked.connect.release)
+        return answer, assignor_words(generations[0]["protocol"], asked.assignor, asked.connect.release)
     if asked.static:
         static = under_static_members(generations, asked.session_ms)
-        return static.answer, _static(static, asked.session_ms, of_streams="streams" in generations[0])
+        return static.answer, static_words(static, asked.session_ms, of_streams="streams" in generations[0])
     answer = under_setting(generations, asked.connect, history.until_ms)
-    return answer, _connect(generations, asked.connect, history.until_ms)
+    return answer, connect_words(generations, asked.connect, history.until_ms)
 
 
-def _assignor(own: str, name: str, release: str | None) -> _Words:
-    return _Words(
-        title=f"{name} of Kafka {release}" if release else name,
-        figures=_OF_CONSUMERS,
-        presumed="Presumed: equal subscriptions, no racks, and the same members at the same times. How long a rebalance"
-        " takes is in no record, so no time is given. From and to are of the courses that were computed: one for each"
-        " release that differs, and of cooperative-sticky with and without a second rebalance before the next member"
-        " comes or goes.",
-        diff=() if own == name else tuple(_restarts(own, name)),
-    )
-
-
-def _number(history: AskedHistory, asked: AskedSetting, members: int) -> _Words:
-    usual = usual_number(last_life(history.generations), history.until_ms)
-    number = f"{counted(members, 'member')} instead of {usual}"
-    own = history.generations[0]["protocol"]
-    alone = _assignor(own, asked.assignor or own, asked.connect.release)
-    named = asked.assignor is not None or asked.connect.release is not None
-    return _Words(
-        title=f"{alone.title} and {number}" if named else number,
-        figures=_OF_MEMBERS,
-        presumed=f"Presumed: equal subscriptions, no racks, and {_who(usual, members, 'members')}. {_USUAL_NUMBER}",
-        diff=(
-            *alone.diff,
-            *_diff("Deployment with one member in each pod, spec:", ": ", [("replicas", usual, members)]),
-        ),
-    )
-
-
-def _restarts(own: str, name: str) -> Iterator[str]:
-    """A member joins only if it has an assignor that all others have, too: so both are there between two restarts."""
-    setting = "partition.assignment.strategy="
-    if own in CLASSES:
-        yield "first rolling restart:"
-        yield f"+{setting}{CLASSES[name]},{CLASSES[own]}"
-        yield "second rolling restart:"
-        yield f"-{setting}{CLASSES[name]},{CLASSES[own]}"
-    yield f"+{setting}{CLASSES[name]}"
-
-
-def _static(found: StaticAnswer, session_ms: int | None, *, of_streams: bool) -> _Words:
-    least, most = min(found.for_good), max(found.for_good)
-    gone = f"{least} to {most}" if most > least else str(most)
-    noticed = f", up to {exact(found.session_ms)} after they went" if most else ""
-    times = "" if session_ms is None else f" and a session time-out of {exact(session_ms)}"
-    usual = session_ms is None or USUAL_SESSIONS_MS[0] <= session_ms <= USUAL_SESSIONS_MS[1]
-    return _Words(
-        title=f"static members{times}",
-        figures={
-            "rebalances": "rebalances",
-            "moved": "tasks and copies that threads gained" if of_streams else _OF_CONSUMERS["moved"],
-        },
-        presumed="Presumed: a process is away as long as between the two records, and comes back with its client id."
-        " From and to are of who of several with one client id came back, and of whether those of whom no record tells"
-        " left by a request or were removed after their session time-out. Members that went and were not back in time:"
-        f" {gone}; without a request to leave they are noticed only when their session time-out is over{noticed}, and"
-        f" nobody reads their partitions until then.{'' if usual else _NOT_USUAL}",
-        diff=(
-            "+group.instance.id=<another one for each process>",
-            *([] if session_ms is None else [f"+session.timeout.ms={session_ms}"]),
-        ),
-    )
-
-
-def _connect(generations: Sequence[Published], asked: ConnectSetting, until_ms: int) -> _Words:
-    shown_ms, protocol = shown_max_delay_ms(generations), generations[0]["protocol"]
-    waits = protocol != EAGER or asked.protocol is not None
-    presumes = shown_ms is None and asked.delay_ms is None and waits
-    named: list[str] = []
-    changed: list[tuple[str, object, object]] = []
-    if asked.release is not None:
-        named.append(f"Kafka {asked.release}")
-    if asked.protocol is not None:
-        named.append(f"the protocol {asked.protocol}{_instead(protocol, asked.protocol)}")
-        changed.append(("connect.protocol", EAGER_SETTING if protocol == EAGER else protocol, asked.protocol))
-    if asked.delay_ms is not None:
-        shown = None if shown_ms is None else exact(shown_ms)
-        named.append(f"a delay of {exact(asked.delay_ms)}{_instead(shown, exact(asked.delay_ms))}")
-        changed.append(("scheduled.rebalance.max.delay.ms", shown_ms, asked.delay_ms))
-    changed = [(name, old, new) for name, old, new in changed if old != new]
-    lines = [
-        *_diff("worker properties:", "=", changed),
-        *_diff("Strimzi, KafkaConnect, spec.config:", ": ", changed),
-    ]
-    who = "the same workers come, go and lead at the same times"
-    beside = ""
-    if asked.workers is not None:
-        usual = usual_number(last_life(generations), until_ms)
-        named.append(f"{counted(asked.workers, 'worker')} instead of {usual}")
-        lines += _diff("Strimzi, KafkaConnect, spec:", ": ", [("replicas", usual, asked.workers)])
-        who = _who(usual, asked.workers, "workers")
-        beside = f" {_USUAL_NUMBER}"
-    return _Words(
-        title=" and ".join(named),
-        figures=_OF_CONNECT if asked.workers is None else _OF_WORKERS,
-        presumed=f"Presumed: {who}, and what is configured is what the records show. Rebalances take no time here, only"
-        f" delays and absences do; a delay that runs at the end runs to its end.{beside}"
-        f"{f' {DEFAULT_PRESUMED}.' if presumes else ''}",
-        diff=lines,
-    )
-
-
-def _who(usual: int, asked: int, called: str) -> str:
-    if asked > usual:
-        return (
-            f"the recorded {called} come, go and lead at the same times, and the others are there all the time;"
-            " from and to are of the ids that Kafka may give them"
-        )
-    left_out = choices_left_out(usual, asked)
-    which = f"{TRIED_CHOICES} of the choices" if left_out else "each choice"
-    return (
-        f"{usual - asked} of the recorded {called} {'is' if usual - asked == 1 else 'are'} never there, the others"
-        f" come, go and lead at the same times; from and to are of {which} of who is not there"
-    )
-
-
-def _diff(title: str, sign: str, changed: Sequence[tuple[str, object, object]]) -> Iterator[str]:
-    """`changed`: name, value before (None: not known) and after."""
-    if changed:
-        yield title
-    for name, old, new in changed:
-        if old is not None:
-            yield f"-{name}{sign}{old}"
-        yield f"+{name}{sign}{new}"
-
-
-def _instead(old: str | None, new: str) -> str:
-    return "" if old in (None, new) else f" instead of {old}"
-
-
-def _object(answer: HistoryAnswer, words: _Words, history: AskedHistory) -> dict[str, Any]:
+def _object(answer: HistoryAnswer, words: SettingWords, history: AskedHistory) -> dict[str, Any]:
     first = answer.first if history.there else ()
     of_first = _OF_THE_CHANGE if "most_held" in words.figures else _OF_THE_FIRST
     return {

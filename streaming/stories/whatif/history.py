@@ -53,7 +53,8 @@ class HistoryFigures:
     most partitions that one member had, or the most tasks that one worker had while nobody waited; and `least_held`:
     the least that one has at the end. None: there was no member. Of Connect also `imbalanced`: rebalances after which
     nobody waited and the tasks of two workers differed by more than one; and `idle_ms`: how long connectors and tasks
-    had no worker, all together."""
+    had no worker, all together. Of Streams `restored`: tasks with state that began in a process without any;
+    `copied`: copies that processes began; and `bare_ms`: how long tasks with state had no copy, all together."""
 
     rebalances: int = 0
     moved: int = 0
@@ -62,6 +63,9 @@ class HistoryFigures:
     idle_ms: int = 0
     most_held: int | None = None
     least_held: int | None = None
+    restored: int = 0
+    copied: int = 0
+    bare_ms: int = 0
 
     def __add__(self, other: "HistoryFigures") -> "HistoryFigures":
         return HistoryFigures(
@@ -72,6 +76,9 @@ class HistoryFigures:
             self.idle_ms + other.idle_ms,
             max((one for one in (self.most_held, other.most_held) if one is not None), default=None),
             self.least_held if other.least_held is None else other.least_held,
+            self.restored + other.restored,
+            self.copied + other.copied,
+            self.bare_ms + other.bare_ms,
         )
 
 
@@ -186,7 +193,9 @@ def _check(generations: Sequence[Published]) -> None:
     if any(one["lifecycle"] != "classic" or one["protocol_type"] != "consumer" for one in generations):
         raise CannotPredict("only consumer groups of the classic protocol are computed under another setting")
     if any("streams" in one for one in generations):
-        raise CannotPredict("Kafka Streams has assignors of its own, and none of them is computed for past rebalances")
+        raise CannotPredict(
+            "Kafka Streams has assignors of its own; only other standbys, warm-ups and acceptable lags are computed"
+        )
     if any("sampled" in one for one in generations):
         raise CannotPredict("the group is polled: rebalances between two samples are not known")
 

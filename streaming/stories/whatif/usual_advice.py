@@ -15,8 +15,10 @@ from rebalance_monitor.streaming.core.costs import CONNECT
 from rebalance_monitor.streaming.core.model.messages import counted, listed
 from rebalance_monitor.streaming.stories.known import Published
 from rebalance_monitor.streaming.stories.why import MOST_REBALANCES
-from .advice import CLASSES, AskedHistory, AskedSetting, advice_object, instead_of
+from .advice import AskedHistory, AskedSetting, advice_object, instead_of
+from .advice_words import CLASSES, STANDBYS
 from .connect_history import ConnectSetting
+from .streams_history import StreamsSetting, own_setting
 
 MOST_HELD = 20_000
 """Connectors, tasks and partitions that members hold, in all generations together."""
@@ -51,6 +53,8 @@ def settings_of(generations: Sequence[Published]) -> Iterator[AskedSetting]:
         yield AskedSetting(connect=ConnectSetting(protocol="sessioned") if eager else ConnectSetting(release=_NEWEST))
         return
     yield AskedSetting(static=True)
+    if own_setting(generations).standbys == 0:
+        yield AskedSetting(streams=StreamsSetting(standbys=1))
     if last["protocol"] in CLASSES and last["protocol"] != COOPERATIVE_STICKY:
         yield from (AskedSetting(name) for name in CLASSES if name != last["protocol"])
 
@@ -96,7 +100,11 @@ def _answers(told: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _name(advice: Mapping[str, Any]) -> str:
-    return str(advice["assignor"] or ("static members" if advice["static_members"] else _of_connect(advice)))
+    if advice["static_members"]:
+        return "static members"
+    if advice["standbys"] is not None:
+        return f"{STANDBYS} {advice['standbys']}"
+    return str(advice["assignor"] or _of_connect(advice))
 
 
 def _of_connect(advice: Mapping[str, Any]) -> str:

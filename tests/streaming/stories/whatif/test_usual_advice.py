@@ -8,6 +8,8 @@ import pytest
 from rebalance_monitor.streaming.cli.group_sources import capture_of
 from rebalance_monitor.streaming.stories.whatif import usual_advice
 from rebalance_monitor.streaming.stories.whatif.advice import AskedHistory
+from rebalance_monitor.streaming.stories.whatif.advice_words import STANDBYS
+from rebalance_monitor.streaming.stories.whatif.streams_history import StreamsSetting
 from rebalance_monitor.streaming.stories.whatif.usual_advice import (
     looked_at,
     settings_of,
@@ -27,6 +29,10 @@ def told(capture: str, group: str, most_held: int = usual_advice.MOST_HELD) -> d
     return usual_object(AskedHistory(*key, found, whole=whole, until_ms=source.at_ms, there=False), 0)
 
 
+def placed_by(standbys: int) -> dict[str, Any]:
+    return {"streams": {"placed_by": {"standbys": standbys, "warm_ups": 2, "acceptable_lag": 10_000, "ends": {}}}}
+
+
 def of(protocol: str, protocol_type: str = "consumer", lifecycle: str = "classic") -> list[dict[str, Any]]:
     return [{"lifecycle": lifecycle, "protocol": protocol, "protocol_type": protocol_type}]
 
@@ -41,12 +47,16 @@ def of(protocol: str, protocol_type: str = "consumer", lifecycle: str = "classic
         (of("range"), ["static", "roundrobin", "sticky", "cooperative-sticky"]),
         (of("cooperative-sticky"), ["static"]),
         (of("stream"), ["static"]),
+        ([of("stream")[0] | placed_by(1)], ["static"]),
+        ([of("stream")[0] | placed_by(0)], ["static", "num.standby.replicas"]),
     ],
 )
 def test_what_is_asked_about(generations: list[dict[str, Any]], settings: list[str]) -> None:
     """From cooperative-sticky nobody is led back to an assignor for which everybody stops."""
     asked = [
-        one.assignor or ("static" if one.static else one.connect.protocol or one.connect.release)
+        one.assignor
+        or ("static" if one.static else one.connect.protocol or one.connect.release)
+        or (STANDBYS if one.streams == StreamsSetting(standbys=1) else None)
         for one in settings_of(generations)
     ]
     assert asked == settings
