@@ -284,7 +284,8 @@ class CapturedGroups:
         return [as_object(one) for one in self._jobs if (one.cluster, one.group) == key]
 
     def why(self, key: GroupName, since_ms: int) -> Object:
-        return ranking_object(*key, since_ms, ranking(self._generations.get(key, ()), since_ms))
+        found = ranking(self._generations.get(key, ()), since_ms, violations=self._violations.get(key, ()))
+        return ranking_object(*key, since_ms, found)
 
     def advice(self, key: GroupName, since_ms: int) -> Object:
         found, whole = looked_at(self.generations(key, since_ms))

@@ -73,8 +73,15 @@ class Series:
         undecodable: dict[object, UndecodableRecord] = {}
         for newest in view.newest:
             self.groups.latest(*newest)
+        incidents = [one for one in view.others if isinstance(one, Incident)]
+        for one in incidents:
+            told = {
+                "incident_id": one.incident_id, "opened_at_ms": one.opened_at_ms, "resolved_at_ms": one.resolved_at_ms
+            }  # fmt: skip
+            self._predictions.incident(key_of(one.cluster, one.group), told)
         for judged in view.judged:
             self._counted(judged)
+        self._predictions.count()
         for result in view.others:
             match result:
                 case Standing():
@@ -91,7 +98,7 @@ class Series:
                     # Incidents are looked at together. Gaps are counted in the database, which is read every few
                     # seconds: here they would count twice.
                     pass
-        self._transitions(one for one in view.others if isinstance(one, Incident))
+        self._transitions(incidents)
         for record in undecodable.values():
             self._families.counter(
                 metrics.UNDECODABLE_RECORDS,

@@ -3,9 +3,11 @@
     delay_ends     "At 12:00:09 the delay ends, and a rebalance assigns them."    Connect
     probing_due    "The next probing rebalance is due at 12:10:00."               Streams, classic protocol
     moves_left     "2 moves left, so not before 12:20:00"                         Streams, classic protocol
+    incident_ends  "ends at 12:00:09", said of each open incident at the first two moments
 
-The first two have an end: the join phase takes at most the longest rebalance time-out of the members. The third has
-none. A prediction is judged by the generations directly after it, by their numbers; where one is missing, it is not.
+All but the third have an end: the join phase takes at most the longest rebalance time-out of the members. A prediction
+is judged by the generations directly after it, by their numbers; where one is missing, it is not. An incident is to end
+before the second of them.
 """
 
 from collections import Counter
@@ -15,6 +17,7 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.messages import counted
 from .durations import duration
 from .known import Published
@@ -30,6 +33,7 @@ class Foretold(StrEnum):
     DELAY_ENDS = "delay_ends"
     PROBING_DUE = "probing_due"
     MOVES_LEFT = "moves_left"
+    INCIDENT_ENDS = "incident_ends"
 
 
 class Fate(StrEnum):
@@ -46,7 +50,7 @@ class Fate(StrEnum):
 FATES: Mapping[Fate, str] = {
     Fate.HIT: "It came as predicted.",
     Fate.EARLY: "It came before, though nothing else had happened.",
-    Fate.LATE: "The next rebalance came after the last moment of the prediction.",
+    Fate.LATE: "The next rebalance, or the end of the incident, came after the last moment of the prediction.",
     Fate.OVERTAKEN: "Something else made the group rebalance.",
     Fate.NOT_JUDGED: "A generation is missing, or the records say too little.",
     Fate.OPEN: "No record has decided it yet.",
@@ -55,6 +59,7 @@ NAMES: Mapping[str, str] = {
     Foretold.DELAY_ENDS: "end of a scheduled delay",
     Foretold.PROBING_DUE: "next probing rebalance",
     Foretold.MOVES_LEFT: "target placement not before",
+    Foretold.INCIDENT_ENDS: "end of an incident",
 }
 _CAUSES = {Foretold.DELAY_ENDS: "delay_expired", Foretold.PROBING_DUE: "probing_rebalance"}
 
@@ -62,7 +67,8 @@ _CAUSES = {Foretold.DELAY_ENDS: "delay_expired", Foretold.PROBING_DUE: "probing_
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPrediction:
     """Made with a generation for between two moments (`until_ms` None: no end, or not known). `after_ms`: of a
-    hit that has an end, how long after `from_ms` the record came."""
+    hit that has an end, how long after `from_ms` the record came, or the incident ended. `incident_id`: of the incident
+    that was to end."""
 
     what: Foretold
     generation: int
@@ -71,15 +77,24 @@ class JudgedPrediction:
     until_ms: int | None
     fate: Fate
     after_ms: int | None = None
+    incident_id: str = ""
 
 
-def judged(documents: Iterable[Published]) -> list[JudgedPrediction]:
-    """The predictions of one group's generations, given in any order, in the order in which they were made."""
+def judged(documents: Iterable[Published], violations: Iterable[Published] = ()) -> list[JudgedPrediction]:
+    """The predictions of one group's generations, given in any order, in the order in which they were made.
+    `violations`: its incidents as they stand."""
     last = {(one["incarnation"], one["generation"]): one for one in sorted(documents, key=record_order)}
     known = list(last.values())
-    return [
-        _judged(what, from_ms, known[place:]) for place in range(len(known)) for what, from_ms in _made(known[place])
-    ]
+    incidents = sorted(violations, key=lambda one: (one["opened_at_ms"], one["incident_id"]))
+    found: list[JudgedPrediction] = []
+    for place in range(len(known)):
+        rest = known[place:]
+        own = [_judged(what, from_ms, rest) for what, from_ms in _made(known[place])]
+        found += own
+        ends = next((one for one in own if one.what in _CAUSES), None)
+        if ends is not None:
+            found += [_ended(ends, one, rest) for one in incidents if _said_of(one, ends, rest)]
+    return found
 
 
 def _made(generation: Published) -> list[tuple[Foretold, int]]:
@@ -111,6 +126,36 @@ def _judged(what: Foretold, from_ms: int, known: Sequence[Published]) -> JudgedP
         until_ms=until_ms,
         fate=fate,
         after_ms=known[1]["at_ms"] - from_ms if fate is Fate.HIT and until_ms is not None else None,
+    )
+
+
+def _said_of(incident: Published, ends: JudgedPrediction, known: Sequence[Published]) -> bool:
+    """Whether it is open between the generation that tells the moment, and the next one or that moment."""
+    over_ms = min([ends.from_ms, *(one["at_ms"] for one in known[1:2])])
+    resolved_ms = incident["resolved_at_ms"]
+    return bool(incident["opened_at_ms"] < over_ms and (resolved_ms is None or resolved_ms > ends.made_ms))
+
+
+def _ended(ends: JudgedPrediction, incident: Published, known: Sequence[Published]) -> JudgedPrediction:
+    """Where nothing else made the group rebalance, the incident itself decides: it ends before the rebalance after."""
+    fate, after_ms, resolved_ms = ends.fate, None, incident["resolved_at_ms"]
+    if fate in (Fate.HIT, Fate.EARLY, Fate.LATE) and ends.until_ms is not None:
+        over_ms = min([ends.until_ms + 1, *(one["at_ms"] for one in known[2:3])])
+        seen_ms = known[-1]["at_ms"] if resolved_ms is None else resolved_ms
+        if seen_ms >= over_ms:
+            fate = Fate.LATE
+        elif resolved_ms is None:
+            fate = Fate.OPEN
+        else:
+            fate = Fate.EARLY if resolved_ms < ends.from_ms else Fate.HIT
+            after_ms = resolved_ms - ends.from_ms if fate is Fate.HIT else None
+    return replace(
+        ends,
+        what=Foretold.INCIDENT_ENDS,
+        made_ms=max(ends.made_ms, incident["opened_at_ms"]),
+        fate=fate,
+        after_ms=after_ms,
+        incident_id=incident["incident_id"],
     )
 
 

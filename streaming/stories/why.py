@@ -76,8 +76,15 @@ def newest(documents: Iterable[Published]) -> tuple[list[Published], bool]:
     return found, next(left, None) is None
 
 
-def ranking(documents: Iterable[Published], since_ms: int | None = None, *, all_of_them: bool = True) -> Ranking:
-    """The ranking of one group's generations, in any order. Those before `since_ms` are only looked at."""
+def ranking(
+    documents: Iterable[Published],
+    since_ms: int | None = None,
+    *,
+    violations: Iterable[Published] = (),
+    all_of_them: bool = True,
+) -> Ranking:
+    """The ranking of one group's generations, in any order. Those before `since_ms` are only looked at. `violations`:
+    its incidents, whose ends were predicted."""
     documents = list(documents)
     records = seen(documents)
     known = [one for one in records if not one.again]
@@ -104,7 +111,7 @@ def ranking(documents: Iterable[Published], since_ms: int | None = None, *, all_
         last_ms=max(times, default=None),
         all_of_them=all_of_them,
         sampled=any(one.polled for one in records),
-        predictions=tuple(one for one in judged(documents) if since_ms is None or one.made_ms >= since_ms),
+        predictions=tuple(one for one in judged(documents, violations) if since_ms is None or one.made_ms >= since_ms),
     )
 
 

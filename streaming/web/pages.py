@@ -46,6 +46,7 @@ from .parameters import address, cursor, place
 from .rows import NOBODY
 from .scope import Scope
 from .tasks import task_view
+from .why import violations_of
 from .window import history_window, moment, window_address, zooms
 
 INCIDENTS_SHOWN = 50
@@ -249,7 +250,8 @@ def group_page(
     stories = [story(row) for row in shown.items]
     table = NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items])
     told = None if latest is None else story(latest)
-    why = ranking_object(cluster, group, None, ranking(recent, all_of_them=complete))
+    violations = violations_of(source.reader, (cluster, group), recent[-1]["at_ms"], facts.now_ms) if recent else []
+    why = ranking_object(cluster, group, None, ranking(recent, violations=violations, all_of_them=complete))
     there = state.row.status not in NOBODY
     advice = (
         source.recent_advice.of((cluster, group), recent, complete=complete, there=there) if after is None else None

@@ -13,6 +13,7 @@ from .statements import WAIT_S, Unavailable
 USUAL_WHY_MS, USUAL_AT_ONCE_MS = 7 * 24 * 3_600_000, 3_600_000
 KEPT_MS = 60_000
 """So long the fleet's page shows the events that it found."""
+MOST_INCIDENTS = 1_000
 A_READ = 50
 """Generations of one statement: those of large groups are large."""
 MOST_MOMENTS, MOST_RANGES, MOST_DOCUMENTS = 10_000, 50, 500
@@ -26,7 +27,14 @@ def why_object(reader: Reader, key: GroupName, since_ms: int, until_ms: int) -> 
     found, complete = why.newest(documents_of(reader, key, since_ms, until_ms))
     if complete and since_ms:
         found += _documents_before(reader, key, since_ms)
-    return why.ranking_object(*key, since_ms, why.ranking(found, since_ms, all_of_them=complete))
+    violations = violations_of(reader, key, since_ms, until_ms)
+    return why.ranking_object(*key, since_ms, why.ranking(found, since_ms, violations=violations, all_of_them=complete))
+
+
+def violations_of(reader: Reader, key: GroupName, since_ms: int, until_ms: int) -> list[Object]:
+    """A group's incidents that were open between two moments: the newest."""
+    where = {"cluster": key[0], "group": key[1], "since_ms": since_ms, "until_ms": until_ms}
+    return [row.document for row in reader.incidents(where, "all", None, MOST_INCIDENTS).items]
 
 
 def at_once_object(

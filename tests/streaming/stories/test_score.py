@@ -119,6 +119,63 @@ def test_what_came_of_moves_that_were_left(after: list[Object], fate: Fate) -> N
     assert [(one.what, one.fate) for one in judged([made, *after])] == [(Foretold.MOVES_LEFT, fate)]
 
 
+def _incident(opened_ms: int, resolved_ms: int | None, incident_id: str = "one") -> Object:
+    return {"incident_id": incident_id, "opened_at_ms": opened_ms, "resolved_at_ms": resolved_ms}
+
+
+IN_TIME = _generation(2, DUE_MS + 2, "delay_expired")
+SOON, NEXT = (_generation(3, at_ms, "worker_joined") for at_ms in (DUE_MS + 4, DUE_MS + TIMEOUT_MS + 1))
+
+
+@pytest.mark.parametrize(
+    ("after", "resolved_ms", "fate"),
+    [
+        ([IN_TIME], DUE_MS, Fate.HIT),
+        ([IN_TIME], DUE_MS + TIMEOUT_MS, Fate.HIT),
+        ([IN_TIME], DUE_MS + TIMEOUT_MS + 1, Fate.LATE),
+        ([IN_TIME], DUE_MS - 1, Fate.EARLY),
+        ([IN_TIME], None, Fate.OPEN),
+        ([IN_TIME, NEXT], None, Fate.LATE),
+        ([IN_TIME, SOON], DUE_MS + 4, Fate.LATE),
+        ([IN_TIME, SOON], DUE_MS + 3, Fate.HIT),
+        ([], DUE_MS, Fate.OPEN),
+        ([_generation(2, DUE_MS, "worker_joined")], DUE_MS, Fate.OVERTAKEN),
+        ([_generation(3, DUE_MS, "delay_expired")], DUE_MS, Fate.NOT_JUDGED),
+    ],
+)
+def test_what_came_of_an_incident_that_was_to_end(after: list[Object], resolved_ms: int | None, fate: Fate) -> None:
+    made = judged([WAITS, *after], [_incident(95_000, resolved_ms)])
+    (told,) = (one for one in made if one.what is Foretold.INCIDENT_ENDS)
+    assert (told.fate, told.made_ms, told.from_ms, told.incident_id) == (fate, 95_000, DUE_MS, "one")
+    assert told.after_ms == (resolved_ms - DUE_MS if resolved_ms is not None and fate is Fate.HIT else None)
+
+
+@pytest.mark.parametrize(
+    ("opened_ms", "resolved_ms", "said"),
+    [(0, DUE_MS, True), (0, 90_000, False), (DUE_MS, DUE_MS + 1, False), (DUE_MS - 1, None, True)],
+)
+def test_an_end_is_said_of_what_is_open_before_it(opened_ms: int, resolved_ms: int | None, said: bool) -> None:
+    made = judged([WAITS, IN_TIME], [_incident(opened_ms, resolved_ms)])
+    assert any(one.what is Foretold.INCIDENT_ENDS for one in made) is said
+
+
+def test_each_incident_has_a_prediction_of_its_own_and_none_where_no_moment_is_told() -> None:
+    several = [_incident(80_000, DUE_MS, name) for name in ("two", "one")]
+    made = [one for one in judged([WAITS, IN_TIME], several) if one.what is Foretold.INCIDENT_ENDS]
+    assert [one.incident_id for one in made] == ["one", "two"]
+    assert judged([_generation(1, 90_000, "worker_lost"), IN_TIME], several) == []
+
+
+def test_a_stuck_application_does_not_end_at_the_next_probing_rebalance() -> None:
+    """In this capture probing rebalances come as said, and its incident outlasts all of them but one."""
+    source = capture_of(str(VECTORS / "captures-groups" / "streams-probing"))
+    (key,) = (one for one in source.names() if one[1] == "slowly")
+    told = source.why(key, 0)["predictions"]
+    (ends,) = (one for one in told if one["what"] == "incident_ends")
+    assert (ends["hit"], ends["early"]) == (1, 0)
+    assert ends["late"] > 10
+
+
 @given(st.data())
 def test_the_score_does_not_depend_on_the_order_in_which_generations_are_read(data: st.DataObject) -> None:
     for own in _generations("captures/zombie"):
