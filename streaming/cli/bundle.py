@@ -19,7 +19,14 @@ from html import escape, unescape
 from pathlib import Path
 from typing import Any
 
-from rebalance_monitor.streaming.core.reading.pseudonyms import format_words, names_in, renamed, renaming, words_in
+from rebalance_monitor.streaming.core.reading.pseudonyms import (
+    format_words,
+    names_in,
+    numbered_in,
+    renamed,
+    renaming,
+    words_in,
+)
 from rebalance_monitor.streaming.core.reading.secrets import masked, masked_values, secrets_in
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, Replayed
 from rebalance_monitor.streaming.core.shown import show_record
@@ -131,7 +138,7 @@ def _shareable(half: Path, contents: BundleContents, at_ms: int | None) -> Objec
     words = format_words() | frozenset(words_in(told.objects))
     names = {name for one in told.objects for name in names_in(one, words)}
     names.update(name for one in _stated(contents) for name in names_in(one, words, fields=True))
-    rename = renaming(names, random_source.token_bytes(32))
+    rename = renaming(names, random_source.token_bytes(32), numbered_in(told.objects))
     objects = [masked_values(renamed(one, words, rename), lambda raw: masked(raw)[0]) for one in told.objects]
     about = {**about, "groups": [rename(group) for group in contents.groups]}
     removed = ("Names, hosts and client ids are digests: equal names are equal digests. There are no records.",)

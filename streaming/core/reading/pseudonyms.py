@@ -112,14 +112,33 @@ def _names_of(text: str, words: frozenset[str], field: str) -> Iterator[str]:
                 yield one
 
 
-def renaming(names: Iterable[str], key: bytes) -> Callable[[str], str]:
-    """A text with each of the names in it replaced. The longest name counts first; names begin and end where words do,
-    so `orders` is in `orders-7` and not in `reorders`. A name that is a number is replaced where it stands alone, or
-    before the number of a partition or task: in a sentence it is a number like others."""
+def numbered_in(value: object) -> Iterator[str]:
+    """Topics and connectors of which an object states partitions or tasks, as `["orders", 7]`."""
+    match value:
+        case Mapping():
+            for held in value.values():
+                yield from numbered_in(held)
+        case [str() as name, int()]:
+            yield name
+        case list() | tuple():
+            for one in value:
+                yield from numbered_in(one)
+        case _:
+            pass
+
+
+def renaming(names: Iterable[str], key: bytes, numbered: Iterable[str] = ()) -> Callable[[str], str]:
+    """A text with each of the names in it replaced. `numbered`: names of which `orders-7` is a part: it is their
+    digest with the number, as in lists, and no name of its own. The longest name counts first; names begin and end
+    where words do, so `orders` is in `orders-7` and not in `reorders`. A name that is a number is replaced where it
+    stands alone, or before the number of a partition or task: in a sentence it is a number like others."""
     by_first_word: dict[str, list[str]] = {}
     wordless: list[str] = []
     numbers: set[str] = set()
-    for name in sorted(set(names), key=lambda one: (-len(one), one)):
+    own = set(names)
+    wholes = own.intersection(numbered)
+    own = {one for one in own if one in wholes or not ((part := _NUMBERED.fullmatch(one)) and part[1] in wholes)}
+    for name in sorted(own, key=lambda one: (-len(one), one)):
         if name.isdigit():
             numbers.add(name)
         elif (first := _WORD.match(name)) is not None:

@@ -83,6 +83,27 @@ def test_a_shareable_bundle_names_nobody(capture: Path, tmp_path: Path, capsys: 
     assert grades == [one.get("verdict", {}).get("grade") for one in of_capture(capsys, capture)]
 
 
+@pytest.mark.parametrize("capture", ["captures/zombie", "captures-groups/python-clients"])
+def test_gains_in_a_shareable_bundle_are_those_of_its_assignments(capture: str, tmp_path: Path) -> None:
+    """Of consumers and of Connect: a partition or task has one digest wherever it stands."""
+    words = ("--group", "*", "--shareable", "--capture", str(VECTORS / capture))
+    with bundled(tmp_path / "bundle.zip", *words) as file:
+        told = [json.loads(line) for line in file.read("verdicts.jsonl").splitlines()]
+    compared = 0
+    for one in (one for one in told if one["kind"] == "generation" and one["diff"]):
+        held = {
+            f"{name}-{number}"
+            for member in one["members"]
+            for share in (member["assigned"], member["owned"])
+            for some in (share or {}).values()
+            for name, number in (each for each in some if isinstance(each, list))
+        }
+        numbered = {gain for diff in one["diff"].values() for gain in diff["gained"] if re.search(r"-\d+$", gain)}
+        assert numbered <= held
+        compared += len(numbered)
+    assert compared
+
+
 def _names(objects: list[Object]) -> Iterator[str]:
     """Groups, members, clients, hosts, workers and instance ids, by the fields that state them."""
     for one in objects:

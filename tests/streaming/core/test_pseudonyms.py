@@ -1,6 +1,6 @@
 """Names become keyed digests wherever they stand, and words of the format stay."""
 
-from rebalance_monitor.streaming.core.reading.pseudonyms import format_words, names_in, renamed, renaming
+from rebalance_monitor.streaming.core.reading.pseudonyms import format_words, names_in, numbered_in, renamed, renaming
 
 OBJECT = {
     "kind": "generation",
@@ -68,3 +68,27 @@ def test_a_group_that_is_called_like_a_task_or_a_number_is_a_name() -> None:
 
 def test_a_name_without_a_letter_is_replaced() -> None:
     assert "🚀" not in told_of({"group": "🚀🚀", "message": "🚀🚀 has no members", "topic": "🚀orders"})
+
+
+def test_numbers_of_partitions_stay_so_that_gains_are_those_of_the_assignments() -> None:
+    value = {
+        "members": [{"member_id": "orders-app-1", "assigned": {"partitions": [["orders", 0], ["orders-7", 3]]}}],
+        "diff": {"orders-app-1": {"gained": ["orders-0", "orders-7-3"]}},
+        "message": "orders-0 went to orders-app-1, which is no partition 1 of orders-app",
+    }
+    words = format_words()
+    told = renamed(value, words, renaming(names_in(value, words), b"key", numbered_in(value)))
+    (member,) = told["members"]
+    assert told["diff"][member["member_id"]]["gained"] == [
+        f"{name}-{n}" for name, n in member["assigned"]["partitions"]
+    ]
+    assert told["message"].startswith(f"{member['assigned']['partitions'][0][0]}-0 went to {member['member_id']},")
+    assert "orders" not in str(told)
+
+
+def test_a_word_of_the_format_has_no_parts() -> None:
+    """A topic that is called so stays; what only looks like its partition is a name."""
+    value = {"assigned": {"partitions": [["member", 0]]}, "client_id": "member-0"}
+    words = format_words()
+    told = renamed(value, words, renaming(names_in(value, words), b"key", numbered_in(value)))
+    assert told["client_id"].startswith("n")
