@@ -1,6 +1,7 @@
 """`status`: how groups stand. All of them on one screen, harmed ones first; or each of the named in six lines."""
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -103,15 +104,20 @@ def watch(question: Question, output: str, sleep: Callable[[float], None] = time
 
 
 def _watch_lines(question: Question, output: str, sleep: Callable[[float], None]) -> int:
-    before: list[Object] = []
+    before: list[Object] | str = []
     while True:
-        shown = look(question)
-        told = [
-            {**one.group, "open": [i["violation"]["incident_id"] for i in one.open_incidents]} for one in shown.groups
-        ]
-        if told != before:
-            _print(shown, question, output)
-            before = told
+        try:
+            shown = look(question)
+        except Unreachable as why:
+            if before != (before := f"{why}; it is tried again"):
+                print(before, file=sys.stderr, flush=True)
+        else:
+            told = [
+                {**one.group, "open": [i["violation"]["incident_id"] for i in one.open_incidents]}
+                for one in shown.groups
+            ]
+            if before != (before := told):
+                _print(shown, question, output)
         sleep(EVERY_S)
 
 

@@ -12,7 +12,8 @@ from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.exit_codes import BAD_INPUT, CANNOT_TELL, DONE, FOUND, NOT_YET
 from rebalance_monitor.streaming.cli.group_questions import Question
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, CaughtUp, capture_of
-from rebalance_monitor.streaming.cli.status import look, screen, watch
+from rebalance_monitor.streaming.cli.monitor_api import Unreachable
+from rebalance_monitor.streaming.cli.status import GroupsShown, look, screen, watch
 from rebalance_monitor.streaming.cli.wait import Watch
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.settled import Demand
@@ -176,6 +177,29 @@ def test_each_change_is_shown_once(capsys: pytest.CaptureFixture[str]) -> None:
         watch(Question(_Source(played)), "json", sleep)
     told = [json.loads(line)["groups"][0] for line in capsys.readouterr().out.splitlines()]
     assert [(one["generation"], one["state"]) for one in told] == [(8, "watched"), (9, "waiting")]
+
+
+def test_a_monitor_that_does_not_answer_is_asked_again(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a terminal; it is said once, apart from what is piped on."""
+    played = Played(begins_ms=LOST_MS - 5_000)
+    asked = iter([True, False, False, True, True])
+
+    def answers(question: Question) -> GroupsShown:
+        if not next(asked):
+            raise Unreachable("the page did not answer")
+        return look(question)
+
+    def sleep(seconds: float) -> None:
+        played.sleep(0)
+
+    monkeypatch.setattr("rebalance_monitor.streaming.cli.status.look", answers)
+    with pytest.raises(StopIteration):
+        watch(Question(_Source(played)), "json", sleep)
+    printed = capsys.readouterr()
+    assert printed.err == "the page did not answer; it is tried again\n"
+    assert [json.loads(line)["groups"][0]["generation"] for line in printed.out.splitlines()] == [8, 8]
 
 
 def test_one_screen_has_the_worst_groups(capsys: pytest.CaptureFixture[str]) -> None:
