@@ -1,6 +1,9 @@
-"""A capture that is taken of a real broker is judged as the recorded one that was written to it."""
+"""A capture that is taken of a real broker is judged as the recorded one that was written to it, and so is a bundle."""
 
+import gzip
+import json
 import shutil
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,7 @@ FOLDER = BUILD / "capture"
 RECORDED = ROOT / "tests" / "vectors" / "captures" / "zombie"
 LOG = "copied-offsets"
 """The coordinator writes to its own topic: nobody else can."""
+SECRET = "hunter2Planted"
 PLAINTEXT = b"connector.class"
 """What stands in every configuration of a connector."""
 
@@ -116,3 +120,22 @@ def test_what_cannot_be_is_one_sentence_and_writes_nothing(
     assert main(["capture", "--config", str(configuration), "--out", str(tmp_path / "taken"), *arguments]) == code
     assert sentence in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bundle_of_it_has_equal_verdicts_and_no_secret(server: Broker, configuration: Path, tmp_path: Path) -> None:
+    """The last test: a connector with a password is written behind the recorded records."""
+    ((group, connect),) = settings_of(RECORDED).connect.items()
+    properties = {"properties": {"connector.class": "x", "odd.name": f"jdbc:x://u:{SECRET}@h"}}
+    producer = Producer({"bootstrap.servers": server.address})
+    producer.produce(connect.config_topic, json.dumps(properties).encode(), b"connector-planted", 0)
+    assert producer.flush(PATIENCE_S) == 0
+    out = tmp_path / "bundle.zip"
+    assert main(["bundle", "--config", str(configuration), "--group", group, "--out", str(out)]) == 0
+    assert judged(out) == judged(RECORDED)
+    with zipfile.ZipFile(out) as file:
+        texts = [
+            gzip.decompress(file.read(name)) if name.endswith(".gz") else file.read(name) for name in file.namelist()
+        ]
+    held = [part for record in records_of(out) for part in (record.key, record.value) if part is not None]
+    assert b"connector-planted" in held, "it was read"
+    assert not any(secret.encode() in text for text in (*texts, *held) for secret in (SECRET, "planted-password"))
