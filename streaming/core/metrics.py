@@ -45,8 +45,7 @@ PREDICTIONS = Metric(
     name="rebalance_monitor_predictions_total",
     kind="counter",
     help="What was said of the next rebalance of a group, once it is decided. what: delay_ends (Connect), probing_due, "
-    "moves_left (Streams), incident_ends (of an open one); fate: hit, early, late, overtaken by something else, "
-    "not_judged. The page says it by group.",
+    "moves_left (Streams), incident_ends; fate: hit, early, late, overtaken, not_judged. The page says it by group.",
     labels=("cluster", "what", "fate"),
 )
 INCIDENT = Metric(
