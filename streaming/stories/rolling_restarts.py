@@ -4,6 +4,7 @@ Static members that come back within their session time-out need no rebalance fo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rebalance_monitor.streaming.core.model.messages import counted, utc
 from .durations import duration
@@ -18,19 +19,36 @@ CLOSED = "the consumer is being closed"
 """What Kafka's own consumer gives as its reason when its process stops (`ConsumerCoordinator.java`, 3.2 and later)."""
 
 
-def rolling_restarts(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+@dataclass(frozen=True, slots=True)
+class RestartRun:
+    """`places`: its rebalances among those that were looked at. `replaced`: members, each once."""
+
+    places: tuple[int, ...]
+    from_ms: int
+    until_ms: int
+    replaced: int
+
+    def __str__(self) -> str:
+        took = duration(self.until_ms - self.from_ms)
+        return f"{counted(self.replaced, 'member')} in {counted(len(self.places), 'rebalance')} within {took}"
+
+
+def restart_runs(known: Sequence[SeenRebalance]) -> list[RestartRun]:
     """Runs of rebalances in which every dynamic member was replaced by another, once."""
     runs = _apart([part for run in _runs(known) for part in _replacing_all(run, known)], known)
-    if not runs:
+    return [
+        RestartRun(tuple(run), known[run[0]].at_ms, known[run[-1]].at_ms, sum(len(known[place].went) for place in run))
+        for run in runs
+    ]
+
+
+def rolling_restarts(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """What is to be said of each rebalance of a rolling restart."""
+    restarts = restart_runs(known)
+    if not restarts:
         return {}
-    told = []
-    for run in runs[-MOST_TOLD:]:
-        first, last = known[run[0]], known[run[-1]]
-        replaced = sum(len(known[place].went) for place in run)
-        took = duration(last.at_ms - first.at_ms)
-        told.append(
-            f"{counted(replaced, 'member')} in {counted(len(run), 'rebalance')} within {took} from {utc(first.at_ms)}"
-        )
+    runs = [one.places for one in restarts]
+    told = [f"{one} from {utc(one.from_ms)}" for one in restarts[-MOST_TOLD:]]
     avoided, all_of_them = sum(_avoidable(run, known) for run in runs), sum(map(len, runs))
     unknown = any(known[place].left(member) is None for run in runs for place in run for member in known[place].went)
     times = "a rolling restart" if len(runs) == 1 else f"{len(runs)} rolling restarts"

@@ -145,6 +145,10 @@ _LANES = {
             }
         )
     ),
+    "rolling_restarts": array_of(
+        object_of({"from_ms": _INSTANT, "until_ms": _INSTANT, "members": COUNT, "rebalances": COUNT}),
+        "As of a deployment: every dynamic member was replaced, once. Docs: why.md.",
+    ),
     "left_out": array_of(TEXT, "What is not shown, in a sentence each."),
 }
 _WORDS: dict[str, Schema] = {word: {"type": "string", "description": says} for word, says in BY.items()}

@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.stories.cause_words import UNKNOWN, kind_text
 from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.holdings import by_number
 from rebalance_monitor.streaming.stories.lanes import LaneBar, LaneMark, MemberLane
+from rebalance_monitor.streaming.stories.rolling_restarts import RestartRun
 from rebalance_monitor.streaming.stories.short_names import short_names
 from rebalance_monitor.streaming.stories.story import words
 from .lanes_read import GroupHistory
@@ -158,6 +159,7 @@ def lanes_drawing(cluster: str, group: str, history: GroupHistory) -> LanesDrawi
             ("nobody", "held by nobody", *_member(scale, "lane-nobody", "nobody", MemberLane("", lanes.nobody)))
         )
     rows.extend(_incidents(scale, history.incidents))
+    rows.extend(_restarts(scale, history.restarts))
     rows.extend(_maintenance(scale, history.windows))
     drawn = tuple(DrawnLane(44 + at * LANE_HEIGHT, name, whole, bars) for at, (name, whole, bars, _) in enumerate(rows))
     marks = tuple(
@@ -238,6 +240,19 @@ def _maintenance(
         facts.append(LaneFact("", "maintenance", "", one.from_ms, one.until_ms, f"by {one.owner}: {one.reason}"))
     if bars:
         yield "maintenance", "maintenance", tuple(bars), facts
+
+
+def _restarts(
+    scale: _Scale, restarts: Sequence[RestartRun]
+) -> Iterator[tuple[str, str, tuple[DrawnBar, ...], list[LaneFact]]]:
+    bars, facts = [], []
+    for one in restarts:
+        text = f"rolling restart, as of a deployment, from {scale.time(one.from_ms)}: {one}"
+        x, width = map(_percent, scale.bar(one.from_ms, one.until_ms))
+        bars.append(DrawnBar(x, width, "maintenance", "", text, text))
+        facts.append(LaneFact("", "rolling restart", "", one.from_ms, one.until_ms, f"as of a deployment: {one}"))
+    if bars:
+        yield "rolling restart", "rolling restart, as of a deployment", tuple(bars), facts
 
 
 def _mark(cluster: str, group: str, scale: _Scale, mark: LaneMark, following: LaneMark | None) -> DrawnMark:

@@ -1,4 +1,5 @@
-"""What the database holds of a group's history between two moments: lanes, incidents, maintenance windows."""
+"""What the database holds of a group's history between two moments: lanes, incidents, deployments as rolling restarts,
+maintenance windows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,6 +9,8 @@ from typing import Any
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.lanes import GroupLanes, LaneBar, MemberLane, group_lanes
+from rebalance_monitor.streaming.stories.rebalances import seen
+from rebalance_monitor.streaming.stories.rolling_restarts import RestartRun, restart_runs
 from .reader import Reader
 from .rows import NOBODY, GroupName, GroupRow
 
@@ -26,6 +29,7 @@ class GroupHistory:
     lanes: GroupLanes
     incidents: Sequence[Object] = ()
     windows: Sequence[Maintenance] = ()
+    restarts: Sequence[RestartRun] = ()
     left_out: tuple[str, ...] = ()
     last_ms: int | None = None
 
@@ -62,6 +66,7 @@ def read_history(
         lanes,
         [one.document for one in incidents.items],
         [one for one in (*windows, *reader.windows_between(from_ms, until_ms)) if _concerns(one, row.key, lanes)],
+        [one for one in restart_runs(seen(documents)) if one.from_ms < until_ms and one.until_ms >= from_ms],
         tuple(left_out),
         some.items[0].document["at_ms"] if some.items else None,
     )
@@ -92,6 +97,10 @@ def history_object(history: GroupHistory) -> Object:
         "rebalances": [
             {"at_ms": one.at_ms, "generation": one.generation, "causes": list(one.causes), "grade": one.grade}
             for one in lanes.marks
+        ],
+        "rolling_restarts": [
+            {"from_ms": one.from_ms, "until_ms": one.until_ms, "members": one.replaced, "rebalances": len(one.places)}
+            for one in history.restarts
         ],
         "left_out": list(history.left_out),
     }

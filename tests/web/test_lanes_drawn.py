@@ -13,6 +13,7 @@ from rebalance_monitor.streaming.core.model.details import GroupEmptied
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import CAUSES
 from rebalance_monitor.streaming.stories.lanes import GroupLanes, LaneBar, LaneMark, MemberLane
+from rebalance_monitor.streaming.stories.rolling_restarts import RestartRun
 from rebalance_monitor.streaming.web.lanes_drawn import CAUSE_MARKS, lanes_drawing
 from rebalance_monitor.streaming.web.lanes_read import (
     AFTERWARDS_MS,
@@ -95,6 +96,16 @@ def test_incidents_and_maintenance_have_rows_of_their_own() -> None:
     assert "still open: it runs twice" in opened.title
     assert (muted.x, muted.width) == ("0.00%", "10.00%")
     assert {fact.text for fact in drawing.facts} == {"still open: it runs twice", "by jane: upgrade"}
+
+
+def test_a_rolling_restart_is_shown_as_of_a_deployment() -> None:
+    restart = RestartRun((4, 5, 6, 7), 1_500_000, 1_600_000, 3)
+    drawing = lanes_drawing("c", "g", GroupHistory(lanes(), restarts=[restart]))
+    assert [lane.name for lane in drawing.lanes] == ["w1:8083", "rolling restart"]
+    (bar,) = drawing.lanes[1].bars
+    assert (bar.x, bar.width) == ("50.00%", "10.00%")
+    assert bar.title == ("rolling restart, as of a deployment, from 00:25:00: 3 members in 4 rebalances within 2 min")
+    assert [(fact.from_ms, fact.until_ms) for fact in drawing.facts] == [(1_500_000, 1_600_000)]
 
 
 def test_a_time_of_another_day_than_the_end_of_the_drawing_has_its_date() -> None:

@@ -19,6 +19,7 @@ from rebalance_monitor.streaming.core.model.results import CAUSES, Certainty
 from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.stories import cause_words, why
 from rebalance_monitor.streaming.stories.rebalances import ORDER, seen
+from rebalance_monitor.streaming.stories.rolling_restarts import restart_runs
 from tests.streaming.core.comings_and_goings import (
     MINUTE_MS,
     SECOND_MS,
@@ -184,6 +185,8 @@ def test_the_rolling_restart_of_the_lab_restarted_each_process_once() -> None:
     source = lab(name)
     (key,) = source.names()
     places = [one for one in seen(source.generations(key)) if not one.again]
+    (run,) = restart_runs(places)
+    assert (len(run.places), run.until_ms) == (claim["count"], claim["evidence"][0]["at_ms"])
     last_ms = claim["evidence"][0]["at_ms"]
     first = next(at for at, one in enumerate(places) if one.at_ms == last_ms) - claim["count"] + 1
     first_ms = places[first].at_ms - 30_000  # a session time-out before the first member is removed
