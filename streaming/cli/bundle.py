@@ -101,7 +101,7 @@ def _live(arguments: argparse.Namespace, folder: Path, wanted: tuple[str, ...], 
     from .live_topics import LiveTopics
     from .opening import need
 
-    need("run", "confluent_kafka")
+    need("capture", "confluent_kafka")
     settings, section = cluster_of(arguments.config, arguments.bootstrap_servers, arguments.cluster)
     since_ms = clock_ms() - duration_ms(arguments.since, "--since") if arguments.since else None
     asked = CaptureWanted(folder=folder, groups=wanted, since_ms=since_ms)

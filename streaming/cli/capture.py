@@ -91,7 +91,7 @@ class Gathered:
 def capture(arguments: argparse.Namespace) -> int:
     """CANNOT_TELL where no record of such a group is there. InputError where brokers do not answer, and where there is
     more than `--max-bytes`; then nothing is written."""
-    need("run", "confluent_kafka")
+    need("capture", "confluent_kafka")
     folder, since = arguments.out, arguments.since
     wanted = CaptureWanted(
         folder=Path(folder),

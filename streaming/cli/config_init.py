@@ -21,7 +21,7 @@ _ONE_LINE = 10**9
 
 def config_init(config: str | None, servers: str | None, out: str | None) -> int:
     """Print the configuration, or write it into a file that is not there yet. InputError where no broker answers."""
-    need("run", "confluent_kafka")
+    need("capture", "confluent_kafka")
     section = _section(config, servers)
     text = "\n".join(file_lines(section, *_found(section))) + "\n"
     if out is None:
