@@ -7,14 +7,17 @@ racks do not count.
                 from topic to topic
     by number   of each topic, partition p goes to member p modulo the number of members
     blocks      of each topic, member i of n has the partitions from floor(i * count / n) to floor((i + 1) * count / n)
+    rounded     blocks whose limits are rounded, not cut off
 
 kafkajs and @platformatic/kafka deal the topics of the leader alone, to all members, whatever these subscribe to.
-kafka-go deals each topic to its subscribers.
+kafka-go and sarama deal each topic to its subscribers. sarama knows no static members. Its `range` of 1.34.1 and later
+is Kafka's over members by id.
 
     leader {a,b}, a:3 b:1; m1, m2      circle: a-0 m1, a-1 m2, a-2 m1, b-0 m2
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from math import floor
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.java_order import utf16_key
@@ -51,6 +54,16 @@ def blocks(members: Names, names: Names, topics: TopicRacks) -> Iterator[tuple[s
                 yield member, (name, number)
 
 
+def rounded(members: Names, names: Names, topics: TopicRacks) -> Iterator[tuple[str, TopicPartition]]:
+    """Likewise."""
+    for name in names:
+        count = len(topics.get(name, ()))
+        step = count / len(members)
+        for at, member in enumerate(members):
+            for number in range(floor(at * step + 0.5), floor((at + 1) * step + 0.5)):
+                yield member, (name, number)
+
+
 def kafkajs(members: Sequence[ConsumerMember], leaders: Names, topics: TopicRacks) -> Dealt:
     """The answer of kafkajs 1.13 and later. `leaders`: the leader's topics in the order in which it subscribes."""
     return _shares(members, circle(_by_id(members), leaders, topics))
@@ -77,6 +90,47 @@ def platformatic(
     """The answer of @platformatic/kafka: `circle` under `roundrobin`, `blocks` under `range`. `ordered`: members by id,
     as later releases do; earlier ones took them as the coordinator lists them."""
     return _shares(members, deal(_by_id(members) if ordered else [one.id for one in members], leaders, topics))
+
+
+def sarama_circle(members: Sequence[ConsumerMember], topics: TopicRacks) -> Dealt:
+    """The answer of `roundrobin` of sarama 1.28 and later: one circle, in which partitions are sorted as text, so t-10
+    comes before t-2. A member that does not subscribe to the topic is passed over."""
+    ordered, at = sorted(members, key=lambda one: one.id), 0
+    dealt: list[tuple[str, TopicPartition]] = []
+    for partition in sorted(_of_all(members, topics), key=lambda one: f"{one[0]}-{one[1]}"):
+        while partition[0] not in ordered[at % len(ordered)].topics:
+            at += 1
+        dealt.append((ordered[at % len(ordered)].id, partition))
+        at += 1
+    return _shares(members, iter(dealt))
+
+
+def sarama_by_hash(members: Sequence[ConsumerMember], topics: TopicRacks, deal: Deal) -> Dealt:
+    """The answer of `roundrobin` before 1.28 (`by_number`) and of `range` before 1.34.1 (`rounded`): the subscribers of
+    each topic stand in the order of a hash of topic and member."""
+    return _shares(
+        members,
+        (
+            dealt
+            for name in dict.fromkeys(name for member in members for name in member.topics)
+            for dealt in deal(_by_hash(name, [one.id for one in members if name in one.topics]), (name,), topics)
+        ),
+    )
+
+
+def _of_all(members: Sequence[ConsumerMember], topics: TopicRacks) -> Iterator[TopicPartition]:
+    for name in dict.fromkeys(name for member in members for name in member.topics):
+        yield from ((name, number) for number in range(len(topics.get(name, ()))))
+
+
+def _by_hash(topic: str, members: Names) -> Names:
+    def fnv(member: str) -> int:
+        value = 2166136261
+        for letter in topic + member:
+            value = (value ^ ord(letter)) * 16777619 & 0xFFFFFFFF
+        return value
+
+    return sorted(members, key=fnv)
 
 
 def _by_id(members: Sequence[ConsumerMember]) -> Names:

@@ -3,12 +3,15 @@
 kafkajs' `RoundRobinAssigner` is recomputed exactly. Under the names `range` and `roundrobin`, a leader that reads
 subscriptions which end behind their user data is kafka-go or @platformatic/kafka, never Kafka's own class.
 
+sarama deals in ways of its own, too, and writes assignments in version 0 (`foreign_deals`).
+
 Other clients put members in other orders before they deal partitions (`foreign_orders`). Java sorts static members by
 their instance id, and the others after them by member id. Where a group mixes both kinds, other clients give other
 shares by the same assignor, and their leaders are right all the same. Seen on real groups:
 
     librdkafka         by member id; a static member's begins with its instance id, so it mixes with the others.
-                       Clients that know no instance ids do the same
+                       Clients that know no instance ids do the same, also where all members are static: of the
+                       instances `app` and `app-1` any may come first
     kafka-python 3.0   static before others, but of several runs of one kind in the join order only the last counts;
                        members of the runs before get nothing (`range`: for each topic on its own)
 """
@@ -94,16 +97,29 @@ def foreign_leader(body: GroupGeneration, members: tuple[ConsumerMember, ...]) -
     return ForeignLeader(assignor, members, tuple(dict.fromkeys(led)))
 
 
+def foreign_deals(members: Sequence[ConsumerMember], assignor: str, topics: TopicRacks) -> Iterator[tuple[str, Dealt]]:
+    """Libraries that deal otherwise than Kafka's class in any order of the members, with their answers. Nothing in a
+    record gives their leaders away."""
+    if assignor == "range":
+        yield "sarama before 1.34.1", other_deals.sarama_by_hash(members, topics, other_deals.rounded)
+    else:
+        yield "sarama", other_deals.sarama_circle(members, topics)
+        yield "sarama before 1.28", other_deals.sarama_by_hash(members, topics, other_deals.by_number)
+
+
 Members = tuple[ConsumerMember, ...]
 
 
 def foreign_orders(members: Sequence[ConsumerMember], assignor: str) -> Iterator[tuple[str, Members]]:
     """Clients and the members as they see them, each in a form that Kafka's own assignor deals alike.
 
-    Nothing where all members are static or none is: then all clients agree.
+    Nothing where none is static: then all clients agree.
     """
-    if len({member.instance_id is None for member in members}) > 1:
-        yield "librdkafka", tuple(replace(member, instance_id=None) for member in members)
+    static = {member.instance_id is not None for member in members}
+    if True in static:
+        client = "librdkafka" if False in static else "sarama or aiokafka"
+        yield client, tuple(replace(member, instance_id=None) for member in members)
+    if len(static) > 1:
         yield "kafka-python", _kafka_python(members, assignor)
 
 

@@ -22,7 +22,7 @@ from . import answered_before, leaders_release, sticky_verdict, topic_views
 from .answer import KNOWN
 from .assignors import KEEPING, PLAIN, Assignor
 from .client_library import leaders_library
-from .foreign_leaders import foreign_leader, foreign_orders
+from .foreign_leaders import foreign_deals, foreign_leader, foreign_orders
 from .given_numbers import given_numbers, guessed
 from .leaders_release import Writers
 from .members import ReadMembers, read_members
@@ -218,6 +218,9 @@ def _judged(
         for client, ordered in foreign_orders(members, assignor.name):
             reason = Reason(ReasonKind.FOREIGN_CLIENT, f"a foreign client's order of static members: {client}")
             yield Candidate([compared(ordered, current, by[0])], those(_alike), reason)
+        for client, shares in foreign_deals(members, assignor.name, current) if version == 0 else ():
+            reason = Reason(ReasonKind.FOREIGN_CLIENT, f"as {client} answers")
+            yield Candidate([_graded(assignor.name, observed, shares)], those(_alike), reason)
         # Leaders that write the newest version know static members and nothing that later ones lack.
         for era in () if version == leaders_release.NEWEST_VERSION else reversed(assignor.eras):
             reason = Reason(ReasonKind.OTHER_RELEASE, f"as leaders of Kafka {era.name} answer")
@@ -246,9 +249,13 @@ def _compared(
     writers: Writers[ConsumerEra],
 ) -> Verdict:
     answer = answered_before.recompute(assignor, members, topics, writers.era).shares
-    result = {member: writers.written(answer.get(member, ())) for member in observed}
+    return _graded(assignor.name, observed, {member: writers.written(answer.get(member, ())) for member in observed})
+
+
+def _graded(
+    name: str, observed: Mapping[str, tuple[TopicPartition, ...]], result: Mapping[str, tuple[TopicPartition, ...]]
+) -> Verdict:
     expected = {member: ExpectedShare(assigned=ConsumerShare(share)) for member, share in result.items()}
-    name = assignor.name
     if result == observed:
         return Verdict(grade=Grade.MATCH, assignor=name, expected=expected)
     other = next((one for one, share in observed.items() if sorted(result[one]) != sorted(share)), None)
