@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rebalance_monitor.assignors.consumer.model import NOT_SAID, ConsumerMember
+from rebalance_monitor.assignors.consumer.model import NOT_SAID, ConsumerMember, TopicRacks
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Evidence
 from rebalance_monitor.streaming.core.model.settings import ClientLibrary
 from .client_library import leaders_library
-from .foreign_leaders import ForeignLeader, foreign_leader
+from .foreign_leaders import ForeignLeader, foreign_deals, foreign_leader, sorted_shares
 from .members import ReadMembers, read_members
 
 RANGE, ROUNDROBIN = "range", "roundrobin"
@@ -52,16 +52,29 @@ class Answer(Derives):
 
     @property
     def dealt_to_all(self) -> bool:
-        """Whether the leader's library deals partitions whatever members subscribe to, and this is such an answer. How
-        many partitions topics have is taken from the answer itself."""
-        if self.foreign is None:
+        """Whether the leader's library deals partitions whatever members subscribe to, and this is such an answer."""
+        if self.foreign is None or self.given_counts is None:
             return False
+        return bool(self.foreign.fitting(self.given, self.given_counts))
+
+    @property
+    def as_foreign(self) -> bool:
+        """Whether a library that nothing gives away answers just so (`foreign_deals`)."""
+        counts = self.given_counts
+        return counts is not None and any(
+            sorted_shares(shares) == sorted_shares(self.given)
+            for _, shares in foreign_deals(self.members, self.assignor, counts)
+        )
+
+    @property
+    def given_counts(self) -> TopicRacks | None:
+        """How many partitions topics have by this answer; None if it leaves some out or gives one twice."""
         counts: dict[str, int] = {}
         for topic, number in (one for share in self.given.values() for one in share):
             counts[topic] = max(counts.get(topic, 0), number + 1)
         if sum(counts.values()) != sum(map(len, self.given.values())):
-            return False
-        return bool(self.foreign.fitting(self.given, {name: (frozenset(),) * count for name, count in counts.items()}))
+            return None
+        return {name: (frozenset[str](),) * count for name, count in counts.items()}
 
     @property
     def mixed_statics(self) -> bool:

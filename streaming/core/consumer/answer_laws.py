@@ -15,7 +15,6 @@ from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.model.derived import derived
 from rebalance_monitor.streaming.core.model.results import Certainty, Severity, Subject
-from rebalance_monitor.streaming.core.model.settings import ClientLibrary
 from .answer import RANGE, ROUNDROBIN, STICKY_ONES, Answer, shown, sole_owners
 from .catalogue import (
     NEEDLESS_MOVES,
@@ -132,9 +131,9 @@ def _uneven_roundrobin(answer: Answer) -> Iterator[Finding]:
     """Libraries of other languages may pass over members where some are static, as kafka-python 3.0 does. kafka-go and
     sarama before 1.28 begin each topic anew, so topics with few partitions add up on one member."""
     foreign = answer.client_known and not answer.java
-    anew = answer.foreign is not None or answer.library is ClientLibrary.SARAMA
-    if answer.assignor == ROUNDROBIN and not (foreign and answer.mixed_statics) and not anew:
-        yield from _uneven(UNEVEN_ROUNDROBIN, answer)
+    if answer.assignor == ROUNDROBIN and not (foreign and answer.mixed_statics) and answer.foreign is None:
+        found = tuple(_uneven(UNEVEN_ROUNDROBIN, answer))
+        yield from () if found and answer.as_foreign else found
 
 
 @derived

@@ -8,6 +8,7 @@ so whose answer it is decides what is expected of it (consumer.md 9). What gives
     version              kafka-python writes subscriptions in version 0 where it needs no more
     end of the bytes     of a version above 0 right behind the user data: kafka-go and @platformatic/kafka
     user data            of a sticky assignor: who sends some, how much, and in which order
+    version of answers   `cooperative-sticky` of sarama sends what Kafka's own client sends, but answers in version 0
 
 Most applications name their clients themselves, and some traits are shared. Then the record alone does not tell
 (`presumed_client`).
@@ -20,7 +21,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
-from rebalance_monitor.schemas.consumer_protocol import ConsumerSubscription
+from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.schemas.outcomes import Decoded
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, GENERATION_BYTES, decode_sticky_user_data
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
@@ -72,7 +73,11 @@ def library_of(leader: MemberRow, assignor: str, configured: Mapping[str, Client
     told, subscription = _library_of(leader, assignor, configured), subscription_of(leader)
     if told is not None or subscription is None:
         return told
-    return ClientLibrary.JAVA if _only_java(subscription, assignor) else None
+    if not _only_java(subscription, assignor):
+        return None
+    if isinstance(leader.assignment, ConsumerAssignment) and leader.assignment.version == 0:
+        return ClientLibrary.SARAMA if assignor == COOPERATIVE_STICKY else None
+    return ClientLibrary.JAVA
 
 
 def _library_of(member: MemberRow, assignor: str, configured: Mapping[str, ClientLibrary]) -> ClientLibrary | None:

@@ -62,7 +62,11 @@ class ForeignLeader:
 
     def fitting(self, observed: GivenShares, topics: TopicRacks) -> dict[str, Dealt]:
         """The libraries that give every member these partitions, with their answers."""
-        return {library: shares for library, shares in self.answers(topics) if _sets(shares) == _sets(observed)}
+        return {
+            library: shares
+            for library, shares in self.answers(topics)
+            if sorted_shares(shares) == sorted_shares(observed)
+        }
 
     def judge(self, observed: GivenShares, current: TopicRacks, others: Iterable[TopicRacks]) -> Verdict:
         """Whether one of them answers so. A match is what the newest kafkajs answers, to the order of the bytes."""
@@ -84,7 +88,8 @@ class ForeignLeader:
         return Verdict(grade=grade, assignor=self.assignor, reason=reason, expected=expected)
 
 
-def _sets(shares: GivenShares) -> dict[str, list[TopicPartition]]:
+def sorted_shares(shares: GivenShares) -> dict[str, list[TopicPartition]]:
+    """Without the order of the bytes."""
     return {member: sorted(share) for member, share in shares.items()}
 
 

@@ -9,10 +9,11 @@ import pytest
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata, history_of
+from rebalance_monitor.streaming.core.consumer.client_library import leaders_library
 from rebalance_monitor.streaming.core.consumer.verdict import judge
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.results import Grade, Severity, Verdict
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.settings import ClientLibrary, ClusterSettings
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.consumers import Consumer, group
 from tests.vector_files import VECTORS, json_lines
@@ -83,12 +84,25 @@ def test_static_members_stand_by_their_member_ids() -> None:
 
 
 def test_each_topic_begins_anew_before_1_28() -> None:
-    """The first member by its hash has partition 0: of three topics that may be the same one."""
-    topics = "a b c"
+    """The first member by its hash has partition 0: of three topics that may be the same one, here m2. Many libraries
+    write subscriptions in version 0, as sarama did."""
+    topics = "a d e"
     uneven = [
-        Consumer(id="m1", topics=topics, given="a-0 b-0 c-0", client_id="sarama", java=False),
-        Consumer(id="m2", topics=topics, client_id="sarama", java=False),
+        Consumer(id="m1", topics=topics, java=False, version=0),
+        Consumer(id="m2", topics=topics, given="a-0 d-0 e-0", java=False, version=0),
     ]
     assert [one.severity for one in incidents(group("roundrobin", uneven).fold(), "CONSUMER-C07")] == []
-    others = [replace(one, client_id="rdkafka") for one in uneven]
+    others = [replace(one, given=uneven[1 - at].given) for at, one in enumerate(uneven)]
     assert {one.severity for one in incidents(group("roundrobin", others).fold(), "CONSUMER-C07")} == {Severity.HIGH}
+
+
+@pytest.mark.parametrize(("version", "library"), [(0, ClientLibrary.SARAMA), (1, ClientLibrary.JAVA)])
+def test_its_cooperative_sticky_sends_what_kafkas_client_sends(version: int, library: ClientLibrary) -> None:
+    """User data that is a generation alone. But Kafka's client has this class since 2.4, and no longer writes
+    assignments in version 0."""
+    body = group("cooperative-sticky", [Consumer(id="m1", given="a-0", version=2)]).rows[-1].body
+    assert isinstance(body, GroupGeneration)
+    (member,) = body.members
+    assert isinstance(member.assignment, ConsumerAssignment)
+    written = replace(member, assignment=replace(member.assignment, version=version))
+    assert leaders_library(replace(body, members=(written,)), {}) is library
