@@ -16,12 +16,12 @@ is Kafka's over members by id.
     leader {a,b}, a:3 b:1; m1, m2      circle: a-0 m1, a-1 m2, a-2 m1, b-0 m2
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import floor
 from typing import TypeAlias
 
 from rebalance_monitor.assignors.java_order import utf16_key
-from .model import ConsumerMember, TopicPartition, TopicRacks
+from .model import NEWEST, ConsumerMember, TopicPartition, TopicRacks, member_order
 
 ROUND_ROBIN_ASSIGNER = "RoundRobinAssigner"
 """The name under which kafkajs deals."""
@@ -116,6 +116,39 @@ def sarama_by_hash(members: Sequence[ConsumerMember], topics: TopicRacks, deal: 
             for dealt in deal(_by_hash(name, [one.id for one in members if name in one.topics]), (name,), topics)
         ),
     )
+
+
+def may_be_franz_gos(
+    members: Sequence[ConsumerMember], topics: TopicRacks, given: Mapping[str, Sequence[TopicPartition]]
+) -> bool:
+    """Whether `range` of franz-go 1.21 and later may give this. Each member has its quota, as in Kafka's class. Members
+    take partitions that are led in their rack first, and the rest follow in order. Leaders are not known: any replica
+    may be one.
+
+    m1 (rack x), m2; t-0 [y], t-1 [x y]     m1 t-1, m2 t-0 if t-1 is led in x, m1 t-0, m2 t-1 if not
+    """
+    names = {name for member in members for name in member.topics}
+    return all(topic in names for share in given.values() for topic, _ in share) and all(
+        _may_be_franz_gos(
+            [one for one in member_order(members, NEWEST) if name in one.topics],
+            topics.get(name, ()),
+            {member: [number for topic, number in share if topic == name] for member, share in given.items()},
+        )
+        for name in names
+    )
+
+
+def _may_be_franz_gos(
+    subscribers: Sequence[ConsumerMember], racks: Sequence[frozenset[str]], given: Mapping[str, Sequence[int]]
+) -> bool:
+    each, more = divmod(len(racks), len(subscribers))
+    if [len(given[one.id]) for one in subscribers] != [each + (at < more) for at in range(len(subscribers))]:
+        return False
+    if sorted(number for share in given.values() for number in share) != list(range(len(racks))):
+        return False
+    rest = [sorted(one for one in given[member.id] if member.rack not in racks[one]) for member in subscribers]
+    in_order = [number for share in rest for number in share]
+    return in_order == sorted(in_order)
 
 
 def _of_all(members: Sequence[ConsumerMember], topics: TopicRacks) -> Iterator[TopicPartition]:

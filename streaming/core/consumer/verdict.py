@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import assert_never
 
 from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember, TopicRacks
-from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER
+from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER, may_be_franz_gos
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
@@ -17,7 +17,7 @@ from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import ConsumerShare, ExpectedShare, Grade, Verdict
-from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from rebalance_monitor.streaming.core.model.settings import ClientLibrary, ClusterSettings
 from . import answered_before, leaders_release, sticky_verdict, topic_views
 from .answer import KNOWN
 from .assignors import KEEPING, PLAIN, Assignor
@@ -29,6 +29,11 @@ from .members import ReadMembers, read_members
 from .presumed_client import NO_ANSWERS, StickyAnswers, presumed_java
 
 INFERRED = "partition counts inferred from the assignment itself"
+
+BY_LEADERS = Reason(
+    ReasonKind.FOREIGN_CLIENT,
+    "franz-go chooses within the assignor's laws, by the racks of the partitions' leaders, which no sample shows",
+)
 
 
 def _not_judged(assignor: str | None, kind: ReasonKind, text: str) -> Verdict:
@@ -101,8 +106,8 @@ def _by_assignor(
 ) -> Callable[[TopicRacks, Iterator[TopicRacks]], Verdict]:
     """The verdict by what the leader may have known of the topics: first this, then others."""
     members, observed = read.members, read.given
+    library = leaders_library(body, settings.client_libraries)
     if body.protocol in KEEPING:
-        library = leaders_library(body, settings.client_libraries)
         presumed = library is None and presumed_java(body, answers, settings.client_libraries)
         return lambda view, others: sticky_verdict.judge(
             body, members, observed, view, others, library, presumed=presumed
@@ -113,12 +118,12 @@ def _by_assignor(
     def by(view: TopicRacks, others: Iterator[TopicRacks]) -> Verdict:
         if foreign is None:
             assert plain is not None
-            return _judged(plain, members, observed, view, others, version)
+            return _judged(plain, members, observed, view, others, version, library)
         known = list(others)
         verdict = foreign.judge(observed, view, known)
         if plain is None or verdict.grade is not Grade.UNEXPLAINED:
             return verdict
-        return _judged(plain, members, observed, view, iter(known), version)
+        return _judged(plain, members, observed, view, iter(known), version, library)
 
     return by
 
@@ -191,9 +196,10 @@ def _judged(
     current: TopicRacks,
     others: Iterator[TopicRacks],
     version: int | None,
+    library: ClientLibrary | None,
 ) -> Verdict:
-    """`version`: in front of the assignments. Version 0 is also what libraries of other languages write, so it tells of
-    no release."""
+    """`library`: that of the leader's client, if known. `version`: in front of the assignments. Version 0 is also what
+    libraries of other languages write, so it tells of no release."""
     by = list(leaders_release.writers_of(assignor.eras, version)) if version else []
     by = by or [Writers(assignor.eras[-1], hashed=False)]
     as_known: list[Verdict] = []
@@ -228,6 +234,9 @@ def _judged(
 
     found = explanation(candidates())
     if found is None:
+        by_leaders = library is ClientLibrary.FRANZ_GO and assignor.name == "range"
+        if by_leaders and may_be_franz_gos(members, current, observed):
+            return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor.name, reason=BY_LEADERS)
         return as_known[0]
     return replace(found.runs[0], grade=found.grade, reason=found.reason)
 
