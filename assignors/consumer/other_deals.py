@@ -16,7 +16,7 @@ is Kafka's over members by id.
     leader {a,b}, a:3 b:1; m1, m2      circle: a-0 m1, a-1 m2, a-2 m1, b-0 m2
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import floor
 from typing import TypeAlias
 
@@ -93,16 +93,37 @@ def platformatic(
 
 
 def sarama_circle(members: Sequence[ConsumerMember], topics: TopicRacks) -> Dealt:
-    """The answer of `roundrobin` of sarama 1.28 and later: one circle, in which partitions are sorted as text, so t-10
-    comes before t-2. A member that does not subscribe to the topic is passed over."""
-    ordered, at = sorted(members, key=lambda one: one.id), 0
-    dealt: list[tuple[str, TopicPartition]] = []
-    for partition in sorted(_of_all(members, topics), key=lambda one: f"{one[0]}-{one[1]}"):
-        while partition[0] not in ordered[at % len(ordered)].topics:
+    """The answer of `roundrobin` of sarama 1.28 and later: partitions are sorted as text, so t-10 comes before t-2."""
+    ordered = sorted(_of_all(members, topics), key=lambda one: f"{one[0]}-{one[1]}")
+    return _shares(members, _passing_circle(sorted(members, key=lambda one: one.id), ordered))
+
+
+def ruby_kafka(members: Sequence[ConsumerMember], topics: TopicRacks) -> Dealt:
+    """The answer of `roundrobin` of ruby-kafka 1.4 and later: members as the coordinator lists them."""
+    return _shares(members, _passing_circle(members, sorted(_of_all(members, topics))))
+
+
+def ruby_kafka_before_1_4(members: Sequence[ConsumerMember], topics: TopicRacks) -> Dealt:
+    """The answer of earlier releases: topics as they are subscribed to."""
+    return _shares(members, _passing_circle(members, _of_all(members, topics)))
+
+
+def kafka_node(members: Sequence[ConsumerMember], topics: TopicRacks) -> Dealt:
+    """The answer of `roundrobin` of kafka-node: members by id, topics as they are subscribed to."""
+    by_id = sorted(members, key=lambda one: utf16_key(one.id))
+    return _shares(members, _passing_circle(by_id, _of_all(members, topics)))
+
+
+def _passing_circle(
+    members: Sequence[ConsumerMember], partitions: Iterable[TopicPartition]
+) -> Iterator[tuple[str, TopicPartition]]:
+    """One circle in which a member that does not subscribe to the topic is passed over."""
+    at = 0
+    for partition in partitions:
+        while partition[0] not in members[at % len(members)].topics:
             at += 1
-        dealt.append((ordered[at % len(ordered)].id, partition))
+        yield members[at % len(members)].id, partition
         at += 1
-    return _shares(members, iter(dealt))
 
 
 def sarama_by_hash(members: Sequence[ConsumerMember], topics: TopicRacks, deal: Deal) -> Dealt:

@@ -61,6 +61,25 @@ def test_platformatic_deals_in_the_order_of_the_coordinator_in_earlier_releases(
     assert late == {"m2": (), "m1": (("a", 0),)}
 
 
+def test_sarama_sorts_partitions_as_text() -> None:
+    shares = other_deals.sarama_circle(members("m2", "m1", subscribed=("a",)), topics(a=11))
+    assert [number for _, number in shares["m1"]] == [0, 10, 3, 5, 7, 9]
+    assert [number for _, number in shares["m2"]] == [1, 2, 4, 6, 8]
+
+
+def test_ruby_kafka_takes_members_as_they_are_listed() -> None:
+    shares = other_deals.ruby_kafka(members("m2", "m1", subscribed=("b", "a")), topics(a=1, b=2))
+    assert shares == {"m2": (("a", 0), ("b", 1)), "m1": (("b", 0),)}
+
+
+def test_kafka_node_takes_topics_as_they_are_subscribed_to() -> None:
+    asked = members("m2", "m1", subscribed=("b", "a"))
+    assert other_deals.kafka_node(asked, topics(a=1, b=1)) == {"m1": (("b", 0),), "m2": (("a", 0),)}
+    assert other_deals.ruby_kafka_before_1_4(asked, topics(a=1, b=1)) == {"m2": (("b", 0),), "m1": (("a", 0),)}
+    passed = [ConsumerMember(id="m1", topics=("a",)), ConsumerMember(id="m2", topics=("b", "a"))]
+    assert other_deals.kafka_node(passed, topics(a=1, b=1)) == {"m1": (("a", 0),), "m2": (("b", 0),)}
+
+
 @given(
     st.integers(1, 7),
     st.dictionaries(st.sampled_from("abcd"), st.integers(0, 9)),

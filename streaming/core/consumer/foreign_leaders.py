@@ -3,7 +3,7 @@
 kafkajs' `RoundRobinAssigner` is recomputed exactly. Under the names `range` and `roundrobin`, a leader that reads
 subscriptions which end behind their user data is kafka-go or @platformatic/kafka, never Kafka's own class.
 
-sarama deals in ways of its own, too, and writes assignments in version 0 (`foreign_deals`).
+sarama, ruby-kafka and kafka-node deal in ways of their own, too, and write assignments in version 0 (`foreign_deals`).
 
 Other clients put members in other orders before they deal partitions (`foreign_orders`). Java sorts static members by
 their instance id, and the others after them by member id. Where a group mixes both kinds, other clients give other
@@ -109,6 +109,9 @@ def foreign_deals(members: Sequence[ConsumerMember], assignor: str, topics: Topi
         yield "sarama before 1.34.1", other_deals.sarama_by_hash(members, topics, other_deals.rounded)
     else:
         yield "sarama", other_deals.sarama_circle(members, topics)
+        yield "ruby-kafka", other_deals.ruby_kafka(members, topics)
+        yield "ruby-kafka before 1.4", other_deals.ruby_kafka_before_1_4(members, topics)
+        yield "kafka-node", other_deals.kafka_node(members, topics)
         yield "sarama before 1.28", other_deals.sarama_by_hash(members, topics, other_deals.by_number)
 
 

@@ -83,6 +83,17 @@ def test_static_members_stand_by_their_member_ids() -> None:
     assert verdict(case, static=True).grade is Grade.UNEXPLAINED
 
 
+def test_members_of_ruby_kafka_stand_as_the_coordinator_lists_them() -> None:
+    case = {
+        "assignor": "roundrobin",
+        "topics": {"a": 3},
+        "members": {"m2": ["a"], "m1": ["a"]},
+        "shares": {"m2": [("a", 0), ("a", 2)], "m1": [("a", 1)]},
+    }
+    assert verdict(case).grade is Grade.EXPLAINABLE
+    assert verdict(case, version=1).grade is Grade.UNEXPLAINED
+
+
 def test_each_topic_begins_anew_before_1_28() -> None:
     """The first member by its hash has partition 0: of three topics that may be the same one, here m2. Many libraries
     write subscriptions in version 0, as sarama did."""
