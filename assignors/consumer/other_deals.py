@@ -118,9 +118,9 @@ def _passing_circle(
     members: Sequence[ConsumerMember], partitions: Iterable[TopicPartition]
 ) -> Iterator[tuple[str, TopicPartition]]:
     """One circle in which a member that does not subscribe to the topic is passed over."""
-    at = 0
+    subscribed, at = [frozenset(member.topics) for member in members], 0
     for partition in partitions:
-        while partition[0] not in members[at % len(members)].topics:
+        while partition[0] not in subscribed[at % len(members)]:
             at += 1
         yield members[at % len(members)].id, partition
         at += 1
@@ -133,7 +133,7 @@ def sarama_by_hash(members: Sequence[ConsumerMember], topics: TopicRacks, deal: 
         members,
         (
             dealt
-            for name in dict.fromkeys(name for member in members for name in member.topics)
+            for name in dict.fromkeys(name for member in members for name in member.topics if name in topics)
             for dealt in deal(_by_hash(name, [one.id for one in members if name in one.topics]), (name,), topics)
         ),
     )

@@ -63,7 +63,7 @@ class Answer(Derives):
         counts = self.given_counts
         return counts is not None and any(
             sorted_shares(shares) == sorted_shares(self.given)
-            for _, shares in foreign_deals(self.members, self.assignor, counts)
+            for _, shares in foreign_deals(self.members, self.assignor, counts, self.given)
         )
 
     @property

@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 from rebalance_monitor.assignors.consumer import other_deals
 from rebalance_monitor.assignors.consumer.model import ConsumerMember, TopicRacks
-from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER, Dealt, Names
+from rebalance_monitor.assignors.consumer.other_deals import ROUND_ROBIN_ASSIGNER, Deal, Dealt, Names
 from rebalance_monitor.schemas.consumer_protocol import TopicPartition
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
@@ -102,17 +102,32 @@ def foreign_leader(body: GroupGeneration, members: tuple[ConsumerMember, ...]) -
     return ForeignLeader(assignor, members, tuple(dict.fromkeys(led)))
 
 
-def foreign_deals(members: Sequence[ConsumerMember], assignor: str, topics: TopicRacks) -> Iterator[tuple[str, Dealt]]:
+def foreign_deals(
+    members: Sequence[ConsumerMember], assignor: str, topics: TopicRacks, observed: GivenShares
+) -> Iterator[tuple[str, Dealt]]:
     """Libraries that deal otherwise than Kafka's class in any order of the members, with their answers. Nothing in a
     record gives their leaders away."""
     if assignor == "range":
-        yield "sarama before 1.34.1", other_deals.sarama_by_hash(members, topics, other_deals.rounded)
+        yield from _hashed("sarama before 1.34.1", members, topics, other_deals.rounded, observed)
     else:
         yield "sarama", other_deals.sarama_circle(members, topics)
         yield "ruby-kafka", other_deals.ruby_kafka(members, topics)
         yield "ruby-kafka before 1.4", other_deals.ruby_kafka_before_1_4(members, topics)
         yield "kafka-node", other_deals.kafka_node(members, topics)
-        yield "sarama before 1.28", other_deals.sarama_by_hash(members, topics, other_deals.by_number)
+        yield from _hashed("sarama before 1.28", members, topics, other_deals.by_number, observed)
+
+
+def _hashed(
+    library: str, members: Sequence[ConsumerMember], topics: TopicRacks, deal: Deal, observed: GivenShares
+) -> Iterator[tuple[str, Dealt]]:
+    """Nothing where the shares of one topic differ already: a hash for each topic and member takes its time."""
+    some = next((name for member in members for name in member.topics if name in topics), None)
+    if some is None:
+        return
+    alone = other_deals.sarama_by_hash(members, {some: topics[some]}, deal)
+    given = {member: tuple(one for one in share if one[0] == some) for member, share in observed.items()}
+    if sorted_shares(alone) == sorted_shares(given):
+        yield library, other_deals.sarama_by_hash(members, topics, deal)
 
 
 Members = tuple[ConsumerMember, ...]

@@ -224,7 +224,7 @@ def _judged(
         for client, ordered in foreign_orders(members, assignor.name):
             reason = Reason(ReasonKind.FOREIGN_CLIENT, f"a foreign client's order of static members: {client}")
             yield Candidate([compared(ordered, current, by[0])], those(_alike), reason)
-        for client, shares in foreign_deals(members, assignor.name, current) if version == 0 else ():
+        for client, shares in foreign_deals(members, assignor.name, current, observed) if version == 0 else ():
             reason = Reason(ReasonKind.FOREIGN_CLIENT, f"as {client} answers")
             yield Candidate([_graded(assignor.name, observed, shares)], those(_alike), reason)
         # Leaders that write the newest version know static members and nothing that later ones lack.
