@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lab.advised.compared import Compared, agree, table
-from lab.advised.played import IdleTime, Played, captured, idle
+from lab.advised.played import IdleTime, Played, captured, idle, of_targets
 from lab.advised.scripts import Connect, Consumers, Stage
 from lab.cluster import broker, jars, java
 from lab.errors import LabError, says_why
@@ -20,7 +20,12 @@ from lab.ports import free_ports
 from lab.process import Lab, Progress, signals_stop
 from rebalance_monitor.streaming.stories.whatif.change import CannotPredict
 from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting, under_setting
-from rebalance_monitor.streaming.stories.whatif.history import HistoryAnswer, under_assignor
+from rebalance_monitor.streaming.stories.whatif.history import (
+    HistoryAnswer,
+    HistoryFigures,
+    under_assignor,
+    under_targets,
+)
 from rebalance_monitor.streaming.stories.whatif.static_history import under_static_members
 
 FOLDER = BUILD / "advised" / "run"
@@ -31,6 +36,7 @@ SETTINGS: dict[str, Connect | Consumers] = {
     "eager": Connect(delay_ms=5_000, protocol="eager"),
     "range": Consumers(),
     "cooperative": Consumers(assignor="cooperative-sticky"),
+    "uniform": Consumers(assignor="uniform", targets=True),
     "dynamic": Consumers(bounced=True),
     "static": Consumers(bounced=True, static=True),
 }
@@ -56,6 +62,8 @@ EXPERIMENTS = {
         Experiment("eager", "delay-5"),
         Experiment("range", "cooperative"),
         Experiment("cooperative", "range"),
+        Experiment("range", "uniform"),
+        Experiment("cooperative", "uniform"),
         Experiment("dynamic", "static"),
     )
 }
@@ -102,7 +110,7 @@ def compared(one: Experiment, before: Played, after: Played) -> Iterator[Compare
     """The figures of an experiment. LabError where nothing can be computed."""
     setting = SETTINGS[one.after]
     try:
-        computed, own = _answers(before, after, setting, SETTINGS[one.before])
+        computed, own, left_out = _answers(before, after, setting, SETTINGS[one.before])
     except CannotPredict as why:
         raise LabError(f"{one.name}: {why}; see {CAPTURES}") from None
     waited = idle(after.script) if isinstance(setting, Connect) else IdleTime()
@@ -111,24 +119,34 @@ def compared(one: Experiment, before: Played, after: Played) -> Iterator[Compare
         timed = figure == "idle_ms"
         yield Compared(
             experiment=one.name, figure=figure, least=least, most=most,
-            measured=waited.total_ms if timed else getattr(own.recorded, figure),
+            measured=waited.total_ms if timed else getattr(own, figure),
             tolerance=waited.rebalancing_ms if timed else 0,
-            left_out=sum(computed.left_out.values()) + sum(own.left_out.values()),
+            left_out=sum(computed.left_out.values()) + left_out,
         )  # fmt: skip
 
 
 def _answers(
     before: Played, after: Played, setting: Connect | Consumers, other: Connect | Consumers
-) -> tuple[HistoryAnswer, HistoryAnswer]:
-    """What is computed of the history before, and what is recorded of the one after."""
+) -> tuple[HistoryAnswer, HistoryFigures, int]:
+    """What is computed of the history before; what is recorded of the one after, and how many of its rebalances are
+    left out."""
     if isinstance(setting, Connect):
         eager = isinstance(other, Connect) and other.protocol != setting.protocol
         asked = ConnectSetting(setting.delay_ms, jars.kafka_release(), setting.protocol if eager else None)
-        return under_setting(before.script, asked), under_setting(after.script, ConnectSetting(setting.delay_ms))
+        return _beside(
+            under_setting(before.script, asked), under_setting(after.script, ConnectSetting(setting.delay_ms))
+        )
+    if setting.targets:
+        computed = under_targets(before.script, setting.assignor, jars.kafka_release())
+        return computed, of_targets(after.script), 0
     own = under_assignor(after.script, setting.assignor)
     if setting.static:
-        return under_static_members(before.script).answer, own
-    return under_assignor(before.script, setting.assignor, jars.kafka_release()), own
+        return _beside(under_static_members(before.script).answer, own)
+    return _beside(under_assignor(before.script, setting.assignor, jars.kafka_release()), own)
+
+
+def _beside(computed: HistoryAnswer, own: HistoryAnswer) -> tuple[HistoryAnswer, HistoryFigures, int]:
+    return computed, own.recorded, sum(own.left_out.values())
 
 
 def _figures(setting: Connect | Consumers) -> tuple[str, ...]:

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from lab.errors import LabError
 from rebalance_monitor.streaming.cli.group_sources import capture_of
+from rebalance_monitor.streaming.stories.holdings import held
 from rebalance_monitor.streaming.stories.known import Published
 from rebalance_monitor.streaming.stories.whatif.connect_past import configured, hands, jobs_of
+from rebalance_monitor.streaming.stories.whatif.history import HistoryFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,18 @@ def idle(generations: Sequence[Published]) -> IdleTime:
         elif delay_ms:
             rebalancing_ms += without * max(0, gap_ms - delay_ms)
     return IdleTime(total_ms, rebalancing_ms)
+
+
+def of_targets(generations: Sequence[Published]) -> HistoryFigures:
+    """What a coordinator's targets moved, from each to the next; the newest first."""
+    targets = [{one["member_id"]: set(held(one)) for one in each["members"]} for each in generations[::-1]]
+    total = HistoryFigures()
+    for before, after in pairwise(targets):
+        if before != after:
+            moved = sum(len(own - before.get(member, set())) for member, own in after.items())
+            stopped = sum(len(before.get(member, set()) - own) for member, own in after.items())
+            total += HistoryFigures(1, moved, stopped)
+    return total
 
 
 def _revokes(generation: Published) -> bool:

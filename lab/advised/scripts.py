@@ -47,11 +47,24 @@ class Connect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consumers:
-    """A setting of consumers. `bounced`: which of the two scripts."""
+    """A setting of consumers. `bounced`: which of the two scripts. `targets`: the protocol of KIP-848, and the assignor
+    is one of the broker."""
 
     assignor: str = "range"
     static: bool = False
     bounced: bool = False
+    targets: bool = False
+
+    @property
+    def properties(self) -> Mapping[str, object]:
+        """Of each client."""
+        if self.targets:
+            return {"group.protocol": "consumer", "group.remote.assignor": self.assignor}
+        return {
+            "partition.assignment.strategy": f"org.apache.kafka.clients.consumer.{JAVA_ASSIGNORS[self.assignor]}",
+            "session.timeout.ms": 45_000,
+            "heartbeat.interval.ms": 500,
+        }
 
 
 @dataclass(slots=True)
@@ -139,9 +152,7 @@ class Stage:
         """One of Kafka's own clients."""
         properties: Mapping[str, object] = {
             "client.id": client,
-            "partition.assignment.strategy": f"org.apache.kafka.clients.consumer.{JAVA_ASSIGNORS[setting.assignor]}",
-            "session.timeout.ms": 45_000,
-            "heartbeat.interval.ms": 500,
+            **setting.properties,
             **({"group.instance.id": client} if setting.static else {}),
         }
         options = [word for item in properties.items() for word in ("--command-property", "=".join(map(str, item)))]

@@ -7,6 +7,7 @@ from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.whatif.advice import AskedHistory, AskedSetting, advice_object, told_in_lines
 from rebalance_monitor.streaming.stories.whatif.change import WrongChange
 from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting
+from rebalance_monitor.streaming.stories.whatif.consumer_targets import CONSUMER_PROTOCOL
 from rebalance_monitor.streaming.stories.whatif.streams_history import StreamsSetting
 from rebalance_monitor.streaming.stories.whatif.usual_advice import told_beside, told_of_others, worth_it
 from rebalance_monitor.streaming.stories.why import newest
@@ -77,6 +78,12 @@ def _asked(arguments: argparse.Namespace) -> AskedSetting:
         return asked
     if session_ms is not None:
         raise InputError("--session is of static members; give --static, too")
+    if arguments.protocol == CONSUMER_PROTOCOL:
+        if asked != AskedSetting(
+            arguments.assignor, connect=ConnectSetting(None, arguments.release, arguments.protocol)
+        ):
+            raise InputError("--protocol consumer goes with --assignor and --release; leave the other settings out")
+        return asked
     of_consumers = (arguments.assignor, arguments.members) != (None, None)
     if of_consumers and replace(connect, release=None) != ConnectSetting():
         raise InputError(

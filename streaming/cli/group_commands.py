@@ -69,6 +69,7 @@ _ADVISE = """examples:
   rebalance-monitor advise --group sinks --delay 60s
   rebalance-monitor advise --group sinks --workers 6
   rebalance-monitor advise --group sinks --release 4.3 --protocol sessioned
+  rebalance-monitor advise --group orders --protocol consumer
   rebalance-monitor advise --group connect-main --delay 30s --capture tests/vectors/captures/sessioned-4.3.1
 
 Consumer groups and Kafka Streams of the classic protocol, and Kafka Connect. docs/advise.md says what is presumed.
@@ -137,7 +138,7 @@ def add_group_commands(commands: Any) -> None:
     command.add_argument("--static", action="store_true", help="of consumers: static members (group.instance.id)")
     command.add_argument("--session", metavar="TIME", help="with --static: session.timeout.ms, such as 2m")
     command.add_argument("--delay", metavar="TIME", help="scheduled.rebalance.max.delay.ms of Connect, such as 60s")
-    command.add_argument("--protocol", metavar="NAME", help="of Connect: compatible or sessioned instead of eager")
+    command.add_argument("--protocol", metavar="NAME", help="of Connect compatible or sessioned, of consumers consumer")
     command.add_argument("--workers", type=int, metavar="NUMBER", help="so many workers of Connect most of the time")
     command.add_argument("--members", type=int, metavar="NUMBER", help="so many consumers most of the time")
     command.add_argument("--standbys", type=int, metavar="NUMBER", help="num.standby.replicas of Kafka Streams")

@@ -6,10 +6,19 @@ from typing import Any
 
 from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.known import Published
-from .advice_words import SettingWords, assignor_words, connect_words, number_words, static_words, streams_words
+from .advice_words import (
+    SettingWords,
+    assignor_words,
+    connect_words,
+    number_words,
+    static_words,
+    streams_words,
+    targets_words,
+)
 from .change import CannotPredict
 from .connect_history import ConnectSetting, under_setting
-from .history import HistoryAnswer, least_and_most, under_assignor, under_number
+from .consumer_targets import CONSUMER_PROTOCOL, USUAL_ASSIGNOR
+from .history import HistoryAnswer, least_and_most, under_assignor, under_number, under_targets
 from .rolling_told import restarts_object, told_restarts
 from .static_history import under_static_members
 from .streams_history import StreamsSetting, under_streams_setting
@@ -25,8 +34,9 @@ _THE_CHANGE = (
 
 @dataclass(frozen=True, slots=True)
 class AskedSetting:
-    """What is to differ. `session_ms`: of static members; `connect.release` is of consumers with an assignor or with
-    `members`, too: how many consumers there are for most of the time. `steps`: the rolling restarts are told, too."""
+    """What is to differ. `session_ms`: of static members. `connect.protocol` may be that of KIP-848, which is of
+    consumers, and then `assignor` is one of a broker. `connect.release` is of consumers with either, or with `members`,
+    too: how many consumers there are for most of the time. `steps`: the rolling restarts are told, too."""
 
     assignor: str | None = None
     static: bool = False
@@ -115,6 +125,10 @@ def _answer(history: AskedHistory, asked: AskedSetting) -> tuple[HistoryAnswer, 
     if asked.streams != StreamsSetting():
         of_streams = under_streams_setting(generations, asked.streams, history.until_ms)
         return of_streams, streams_words(generations, asked.streams)
+    if asked.connect.protocol == CONSUMER_PROTOCOL:
+        name = asked.assignor or USUAL_ASSIGNOR
+        targets = under_targets(generations, name, asked.connect.release)
+        return targets, targets_words(generations[0]["protocol"], name, asked.connect.release)
     if asked.assignor is not None:
         answer = under_assignor(generations, asked.assignor, asked.connect.release)
         return answer, assignor_words(generations[0]["protocol"], asked.assignor, asked.connect.release)

@@ -78,6 +78,18 @@ def assignor_words(own: str, name: str, release: str | None) -> SettingWords:
     )
 
 
+def targets_words(own: str, name: str, release: str | None) -> SettingWords:
+    before = (f"-partition.assignment.strategy={CLASSES[own]}",) if own in CLASSES else ()
+    return SettingWords(
+        title=f"the protocol consumer (KIP-848), {name}" + (f" of Kafka {release}" if release else ""),
+        figures=_OF_CONSUMERS,
+        presumed="Presumed: equal subscriptions, no racks, and the same members at the same times. From and to are of"
+        " the ids that members and topics may have, and of the releases that differ. A member goes on reading what it"
+        " keeps. A rebalance is a new target of the group.",
+        diff=(*before, "+group.protocol=consumer", f"+group.remote.assignor={name}"),
+    )
+
+
 def number_words(
     generations: Sequence[Published], until_ms: int, members: int, assignor: str | None, release: str | None
 ) -> SettingWords:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Any
+from typing import Any, Protocol
 
 from rebalance_monitor.assignors.consumer.model import TopicRacks
 from rebalance_monitor.assignors.consumer.sticky_eras import NoSuchEra
@@ -26,6 +26,7 @@ from .change import CannotPredict, WrongChange, check_release
 from .consumer import (
     MOST_ROUNDS,
     ClassicDeal,
+    Dealt,
     DealtMember,
     deals_of,
     given_up,
@@ -34,6 +35,7 @@ from .consumer import (
     share_sets,
     without,
 )
+from .consumer_targets import target_ways
 from .other_members import EARLIER_LIFE, OtherMembers, last_life, with_number
 
 NOT_NEXT = "the generation before is not known, or was of another assignor"
@@ -116,6 +118,28 @@ class _Step:
     follow_up: bool
 
 
+class _Deal(Protocol):
+    """An assignor with what it knows of the topics. `eager`: members give up everything before they join."""
+
+    @property
+    def eager(self) -> bool: ...
+
+    def shares(self, members: Mapping[str, DealtMember]) -> Dealt | None:
+        """None where Kafka's class fails."""
+
+
+class _By(Protocol):
+    """By what a history is computed."""
+
+    @property
+    def at_once(self) -> bool: ...
+
+    @property
+    def others(self) -> OtherMembers | None: ...
+
+    def deal(self, topics: TopicRacks) -> _Deal: ...
+
+
 @dataclass(frozen=True, slots=True)
 class _DealtBy:
     """By what a history is computed. `at_once`: what was given up is handed out before the next member comes or goes;
@@ -134,6 +158,14 @@ class _DealtBy:
 def under_assignor(generations: Sequence[Published], name: str, release: str | None = None) -> HistoryAnswer:
     """`generations`: the newest first; the oldest is only looked at. CannotPredict, WrongChange."""
     ways = _ways(name, release)
+    _check(generations)
+    left_out: Counter[str] = Counter()
+    return _answered(list(_steps(generations, left_out)), ways, left_out)
+
+
+def under_targets(generations: Sequence[Published], name: str, release: str | None = None) -> HistoryAnswer:
+    """As `under_assignor`, with the targets of a coordinator by one of its assignors. CannotPredict, WrongChange."""
+    ways = target_ways(name, release)
     _check(generations)
     left_out: Counter[str] = Counter()
     return _answered(list(_steps(generations, left_out)), ways, left_out)
@@ -175,7 +207,7 @@ def _ways(name: str, release: str | None) -> list[_DealtBy]:
     return [_DealtBy(name, era, eager, at_once) for era in eras for at_once in ((True,) if eager else (True, False))]
 
 
-def _answered(steps: Sequence[_Step], ways: Sequence[_DealtBy], left_out: Counter[str]) -> HistoryAnswer:
+def _answered(steps: Sequence[_Step], ways: Sequence[_By], left_out: Counter[str]) -> HistoryAnswer:
     """CannotPredict."""
     if not steps:
         told = "; ".join(f"{count} times: {why}" for why, count in left_out.items())
@@ -261,7 +293,7 @@ def _as_recorded(steps: Sequence[_Step], ways: Sequence[_DealtBy]) -> list[_Deal
     return [way for way, count in zip(ways, counts, strict=True) if count == max(counts)]
 
 
-def _course(steps: Sequence[_Step], way: _DealtBy) -> HistoryFigures | None:
+def _course(steps: Sequence[_Step], way: _By) -> HistoryFigures | None:
     """None where Kafka's class fails."""
     total, number = HistoryFigures(), 0
     held: dict[str, DealtMember] = {}
@@ -292,7 +324,7 @@ def _course(steps: Sequence[_Step], way: _DealtBy) -> HistoryFigures | None:
 
 
 def _rounds(
-    deal: ClassicDeal, members: Mapping[str, DealtMember], number: int, *, at_once: bool = True
+    deal: _Deal, members: Mapping[str, DealtMember], number: int, *, at_once: bool = True
 ) -> tuple[HistoryFigures, dict[str, DealtMember], int] | None:
     """One rebalance after generation `number`, and those that hand out what was given up: their figures, what members
     have then, and the last generation. None where Kafka's class fails."""
@@ -351,7 +383,7 @@ def _holds(members: Mapping[str, DealtMember]) -> dict[str, tuple[tuple[str, int
 
 
 def _figures(
-    deal: ClassicDeal, members: Mapping[str, DealtMember], shares: Mapping[str, set[tuple[str, int]]]
+    deal: _Deal, members: Mapping[str, DealtMember], shares: Mapping[str, set[tuple[str, int]]]
 ) -> HistoryFigures:
     moved = sum(len(shares[key] - set(one.holds)) for key, one in members.items())
     stopped = sum(len(one.holds if deal.eager else set(one.holds) - shares[key]) for key, one in members.items())
