@@ -55,9 +55,18 @@ where cluster = %s and partition = %s and "offset" = %s and {days} and %s in (to
     ))
 order by at_ms + 0 desc, topic_id limit 1
 """
-AT: LiteralString = """
-select document, cluster, "group", judged_by from rebalance_monitor.generations
-where cluster = %s and partition = %s and "offset" = %s and topic_id = %s and day = %s
+KEYS: LiteralString = """
+select cluster, topic_id, partition, "offset", day, at_ms, topic_id, partition, "offset"
+from rebalance_monitor.stored_generations
+"""
+"""Of generations, and their places in a list."""
+# A statement for each day, which it names: contents of that day are planned over, and not those of all.
+OF_DAY: LiteralString = """
+select cluster, topic_id, partition, "offset", day, document, cluster, "group", judged_by
+from rebalance_monitor.generations
+where day = %s and (cluster, topic_id, partition, "offset") in (
+    select * from unnest(%s::text[], %s::text[], %s::int4[], %s::int8[])
+)
 """
 ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 INCIDENT: LiteralString = (

@@ -12,7 +12,18 @@ from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from . import cost_rows, queries
 from .coordinator_reasons import with_said
 from .day_spans import before, since, spans, within
-from .rows import Document, DocumentRow, GapRow, GenerationRow, GroupName, GroupRow, IncidentRow, ListPage, SummaryRow
+from .rows import (
+    Document,
+    DocumentRow,
+    GapRow,
+    GenerationKey,
+    GenerationRow,
+    GroupName,
+    GroupRow,
+    IncidentRow,
+    ListPage,
+    SummaryRow,
+)
 from .statements import Statements
 
 
@@ -65,10 +76,9 @@ class Reader(Statements):
         conditions, values = _conditions(where, only)
         for days, bounds in spans(where, self._newest_day(where), None if after is None else after[0]):
             page = self._page(
-                'select document, cluster, "group", judged_by, at_ms, topic_id, partition, "offset"'
-                " from rebalance_monitor.generations",
+                queries.KEYS,
                 {"at_ms": "int8", "topic_id": "text", "partition": "int4", '"offset"': "int8"},
-                GenerationRow,
+                GenerationKey,
                 [*conditions, *days],
                 [*values, *bounds],
                 limit,
@@ -76,7 +86,18 @@ class Reader(Statements):
             )
             if page.next is not None:
                 break
-        return ListPage(with_said(page.items, self._rows), page.next)
+        return ListPage(with_said(self._of(page.items), self._rows), page.next)
+
+    def _of(self, keys: Sequence[GenerationKey]) -> list[GenerationRow]:
+        """These generations, in this order, without those that are cut meanwhile."""
+        days: dict[int, list[GenerationKey]] = {}
+        for key in keys:
+            days.setdefault(key.day, []).append(key)
+        values = [one for day, those in days.items() for one in (day, *map(list, list(zip(*those, strict=True))[:-1]))]
+        rows = self._rows(" union all ".join([queries.OF_DAY] * len(days)), values) if keys else []
+        width = len(GenerationKey._fields)
+        found = {row[:width]: GenerationRow(*row[width:]) for row in rows}
+        return [found[key] for key in keys if key in found]
 
     def _newest_day(self, where: Mapping[str, Any]) -> int | None:
         """The day of the generation that was written last, of a group or of all; None where none is known."""
@@ -126,8 +147,9 @@ class Reader(Statements):
                 [cluster, partition, offset, *bounds, topic, partition, topic],
             )
             if place:
-                rows = self._rows(queries.AT, [cluster, partition, offset, *place[0]])
-                return with_said([GenerationRow(*rows[0])], self._rows)[0] if rows else None
+                ((topic_id, day),) = place
+                rows = self._of([GenerationKey(cluster, topic_id, partition, offset, day)])
+                return with_said(rows, self._rows)[0] if rows else None
         return None
 
     def first_generation(self, key: GroupName, since_ms: int) -> list[Document]:

@@ -44,6 +44,16 @@ class GapRow(NamedTuple):
         return self.acknowledged_ms is not None
 
 
+class GenerationKey(NamedTuple):
+    """By which a generation's row is found; `day` in days since 1970, UTC."""
+
+    cluster: str
+    topic_id: str
+    partition: int
+    offset: int
+    day: int
+
+
 class SummaryRow(NamedTuple):
     """One count of a day that was cut; `day` in days since 1970, UTC."""
 

@@ -66,3 +66,6 @@ begin
     using of_cluster, latest.topic_id, latest.partition, latest."offset", latest.day;
 end
 $$;
+
+-- Names of groups are compared for each list of all: they stay in the row of a state, however long its delta is.
+alter table rebalance_monitor.states alter column cluster set storage main, alter column "group" set storage main;

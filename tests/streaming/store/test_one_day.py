@@ -6,6 +6,7 @@ PostgreSQL locks each table that it plans over until the transaction ends, so it
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from random import Random
 from typing import Any
 
 import psycopg
@@ -14,6 +15,7 @@ import pytest
 from rebalance_monitor.streaming.core.columns import DAY_MS
 from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 from rebalance_monitor.streaming.web.reader import Reader
+from rebalance_monitor.streaming.web.why import why_object
 from tests.streaming.builders import TOPIC
 from tests.streaming.store.test_retention import TODAY, World, world
 
@@ -142,3 +144,36 @@ def test_the_first_generation_since_a_moment_is_looked_for_on_its_day_and_then_l
     assert first("g", TODAY - 7) == [20]
     assert reader.days() == {TODAY - 7, TODAY - 6}
     assert (first("quiet", FIRST), first("quiet", TODAY - 4)) == ([100], [])
+
+
+def test_a_list_reads_contents_of_the_days_of_its_items_alone(reader: LockingReader) -> None:
+    def listed(limit: int, **where: int) -> list[int]:
+        page = reader.generations({"cluster": "c", "group": "g", **where}, None, limit)
+        return [row.document["generation"] for row in page.items]
+
+    assert (listed(1), reader.days("contents")) == ([90], {TODAY})
+    assert (listed(3), reader.days("contents")) == ([90, 80, 70], {TODAY, TODAY - 1, TODAY - 2})
+    assert (listed(1, until_ms=(TODAY - 3) * DAY_MS - 1), reader.days("contents")) == ([50], {TODAY - 4})
+    assert (listed(9, since_ms=(TODAY + 1) * DAY_MS), reader.days("contents")) == ([], set())
+
+
+def test_why_a_group_rebalanced_in_a_day_reads_contents_of_it_and_of_the_one_before(reader: LockingReader) -> None:
+    day = TODAY - 3
+    told = why_object(reader, KEY, day * DAY_MS, (day + 1) * DAY_MS - 1)
+    assert (told["rebalances"], reader.days("contents")) == (1, {day, day - 1})
+
+
+def test_names_of_groups_stay_in_the_rows_of_states(world: World) -> None:
+    random = Random(1)
+    name, state, delta = random.randbytes(40).hex(), random.randbytes(4_000), random.randbytes(400)
+    with psycopg.connect(world.dsn) as connection:
+        connection.execute(
+            'insert into rebalance_monitor.states (cluster, "group", version, state, revision, delta)'
+            " values (%s, %s, 1, %s, 1, %s)",
+            (name, name, state, delta),
+        )
+        (apart,) = connection.execute(
+            "select reltoastrelid::regclass::text from pg_class where oid = 'rebalance_monitor.states'::regclass"
+        ).fetchall()
+        of_one = connection.execute(f"select count(distinct chunk_id) from {apart[0]}".encode()).fetchall()
+    assert of_one == [(1,)], "the state alone is stored apart"
