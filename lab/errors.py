@@ -1,4 +1,4 @@
-"""The lab's one error: a sentence for the user, shown without a traceback."""
+"""The lab's one error, a sentence for the user, and what a signal raises: both are shown without a traceback."""
 
 import sys
 from collections.abc import Callable
@@ -9,8 +9,16 @@ class LabError(Exception):
     """Something outside the program is missing or refused: says what, where, and what to do."""
 
 
+class Stopped(BaseException):
+    """A signal asked the program to end. Not an Exception, so that no retry loop swallows it."""
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(signal_number)
+        self.signal_number = signal_number
+
+
 def says_why(program: str) -> Callable[[Callable[[], int]], Callable[[], int]]:
-    """For a program's `main`: an error of the lab is a sentence on stderr, and exit code 2."""
+    """For a program's `main`: an error of the lab is a sentence on stderr and exit code 2, a signal is no traceback."""
 
     def decorated(main: Callable[[], int]) -> Callable[[], int]:
         @wraps(main)
@@ -20,15 +28,10 @@ def says_why(program: str) -> Callable[[Callable[[], int]], Callable[[], int]]:
             except LabError as why:
                 print(f"{program}: {why}", file=sys.stderr)
                 return 2
+            except Stopped as stopped:
+                print(f"{program}: stopped; nothing was left running", file=sys.stderr)
+                return 128 + stopped.signal_number
 
         return run
 
     return decorated
-
-
-class Stopped(BaseException):
-    """A signal asked the program to end. Not an Exception, so that no retry loop swallows it."""
-
-    def __init__(self, signal_number: int) -> None:
-        super().__init__(signal_number)
-        self.signal_number = signal_number

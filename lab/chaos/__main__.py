@@ -25,7 +25,7 @@ from lab.chaos.checks import check
 from lab.chaos.faults import FAULTS, Fault
 from lab.chaos.world import World
 from lab.cluster import jars, java, postgres
-from lab.errors import LabError
+from lab.errors import LabError, Stopped
 from lab.paths import BUILD
 from lab.process import Lab, Progress, signals_stop
 
@@ -177,6 +177,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except LabError as why:
         print(f"chaos: {why}", file=sys.stderr)
         return 2
+    except Stopped as stopped:
+        print(f"chaos: stopped; the next start goes on behind what {file} holds", file=sys.stderr)
+        return 128 + stopped.signal_number
     finally:
         if runs:
             print(f"\n{table(runs)}")
