@@ -3,6 +3,9 @@
 import argparse
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import NoReturn
+
+from .exit_codes import BAD_INPUT
 
 
 def run_by(name: str) -> Callable[[argparse.Namespace], int]:
@@ -17,3 +20,18 @@ def run_by(name: str) -> Callable[[argparse.Namespace], int]:
 def output_option(command: argparse.ArgumentParser, choices: Sequence[str] = ("table", "json")) -> None:
     """Of a command that prints for people unless it is asked otherwise."""
     command.add_argument("-o", "--output", choices=choices, default="table", help="for people, or for programs")
+
+
+def whole_number(text: str) -> int:
+    """What an option is given."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Says what is wrong with the arguments in one sentence, and where to see which there are."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: {message}; see {self.prog} --help\n")

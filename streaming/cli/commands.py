@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from .arguments import output_option
+from .arguments import CommandParser, output_option, whole_number
 from .capture_commands import add_capture_commands
 from .examples import show_examples
 from .exit_codes import InputError
@@ -28,7 +28,7 @@ class _Version(argparse.Action):
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(
+    top = CommandParser(
         prog="rebalance-monitor",
         description="Judges every Kafka rebalance: reads the coordinator's log, recomputes it, says what is wrong.",
         epilog=EXIT_CODES,
@@ -93,8 +93,8 @@ def parser() -> argparse.ArgumentParser:
     )
     decode.add_argument("--encoding", default="auto", choices=("auto", "hex", "base64"))
     decode.add_argument("--topic", help="of a capture: records of this topic")
-    decode.add_argument("--partition", type=int)
-    decode.add_argument("--offset", type=int)
+    decode.add_argument("--partition", type=whole_number)
+    decode.add_argument("--offset", type=whole_number)
     output_option(decode)
     decode.set_defaults(handle=_decode)
 

@@ -49,7 +49,10 @@ def chosen(question: Question, key: GroupName, number: int | None) -> Iterator[t
         places = [at for at, one in enumerate(known) if one["generation"] == number]
         place = next((at for at in places if not known[at].get("repeats")), places[0] if places else None)
         if place is None:
-            raise InputError(f"generation {number} of {key[1]} is not among the last {len(known)} that are known")
+            least, most = known[-1]["generation"], known[0]["generation"]
+            raise InputError(
+                f"generation {number} of {key[1]} is not among the last {len(known)} that are known, {least} to {most}"
+            )
         yield rebalance_of(known, place, incidents), ""
     elif question.since_ms is not None:
         for place in reversed(range(len(known))):

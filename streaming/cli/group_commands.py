@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from .arguments import output_option, run_by
+from .arguments import output_option, run_by, whole_number
 from .examples import Examples
 
 SOURCE_HELP = (
@@ -90,7 +90,9 @@ def add_group_commands(commands: Any) -> None:
     _logs(command)
     _which(command, "the last one of every group")
     _moments(command, "every rebalance that moved or stopped something in the time before, such as 30m")
-    command.add_argument("--generation", type=int, metavar="NUMBER", help="this generation (or assignment epoch)")
+    command.add_argument(
+        "--generation", type=whole_number, metavar="NUMBER", help="this generation (or assignment epoch)"
+    )
     output_option(command, ("table", "json", "yaml"))
 
     command = _command(commands, "why", "rank why a group rebalances, or say why many groups did at once", _WHY)
@@ -119,7 +121,7 @@ def add_group_commands(commands: Any) -> None:
     command.add_argument("--timeout", metavar="TIME", help="give up after so long, such as 10m")
     command.add_argument("--streams-warm", action="store_true", help="and no warm-up of a Streams application is due")
     command.add_argument(
-        "--caught-up", nargs="?", type=int, const=0, metavar="RECORDS",
+        "--caught-up", nargs="?", type=whole_number, const=0, metavar="RECORDS",
         help="and the members lag so many records at most (default: 0), asked since the last rebalance",
     )  # fmt: skip
     output_option(command, ("table", "json", "yaml"))
@@ -139,11 +141,17 @@ def add_group_commands(commands: Any) -> None:
     command.add_argument("--session", metavar="TIME", help="with --static: session.timeout.ms, such as 2m")
     command.add_argument("--delay", metavar="TIME", help="scheduled.rebalance.max.delay.ms of Connect, such as 60s")
     command.add_argument("--protocol", metavar="NAME", help="of Connect compatible or sessioned, of consumers consumer")
-    command.add_argument("--workers", type=int, metavar="NUMBER", help="so many workers of Connect most of the time")
-    command.add_argument("--members", type=int, metavar="NUMBER", help="so many consumers most of the time")
-    command.add_argument("--standbys", type=int, metavar="NUMBER", help="num.standby.replicas of Kafka Streams")
-    command.add_argument("--warm-ups", type=int, metavar="NUMBER", help="max.warmup.replicas of Kafka Streams")
-    command.add_argument("--acceptable-lag", type=int, metavar="RECORDS", help="acceptable.recovery.lag of Streams")
+    command.add_argument(
+        "--workers", type=whole_number, metavar="NUMBER", help="so many workers of Connect most of the time"
+    )
+    command.add_argument("--members", type=whole_number, metavar="NUMBER", help="so many consumers most of the time")
+    command.add_argument(
+        "--standbys", type=whole_number, metavar="NUMBER", help="num.standby.replicas of Kafka Streams"
+    )
+    command.add_argument("--warm-ups", type=whole_number, metavar="NUMBER", help="max.warmup.replicas of Kafka Streams")
+    command.add_argument(
+        "--acceptable-lag", type=whole_number, metavar="RECORDS", help="acceptable.recovery.lag of Streams"
+    )
     command.add_argument("--steps", action="store_true", help="also the rolling restarts, and what each step moves")
     command.add_argument("--release", metavar="NUMBER", help="of Connect or of the consumers, such as 4.3")
     output_option(command, ("table", "json", "yaml"))
@@ -152,7 +160,7 @@ def add_group_commands(commands: Any) -> None:
 def _changes(command: argparse.ArgumentParser) -> None:
     several: dict[str, Any] = {"action": "append", "default": []}
     command.add_argument("--leave", metavar="MEMBER", help="this member leaves; may be given several times", **several)
-    command.add_argument("--join", type=int, default=0, metavar="NUMBER", help="so many new members join")
+    command.add_argument("--join", type=whole_number, default=0, metavar="NUMBER", help="so many new members join")
     command.add_argument(
         "--bounce", metavar="MEMBER", help="this member leaves, and a new process comes in its place", **several
     )

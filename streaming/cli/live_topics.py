@@ -113,7 +113,10 @@ class LiveTopics:
         try:
             found = self._view.topics((topic,))
         except ClusterError as why:
-            raise InputError(f"no broker answers at {self._client['bootstrap.servers']} ({why})") from why
+            raise InputError(
+                f"no broker answers at {self._client['bootstrap.servers']} ({why}); check the address and the"
+                " credentials, and that brokers are up"
+            ) from why
         if topic in found.missing:
             return [], found.missing[topic]
         return sorted(found.found[topic].leaders), "it has no partitions"

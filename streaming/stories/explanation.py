@@ -170,7 +170,7 @@ def _next(rebalance: Rebalance, told: Story, now_ms: int) -> Iterator[str]:
 def _due(generation: Published, told: Story, now_ms: int) -> Iterator[str]:
     """What the last generation says of the one after it."""
     if told.wait_until_ms is not None:
-        left = f", in {duration(told.wait_until_ms - now_ms)}" if told.wait_until_ms > now_ms else ""
+        left = f", in {duration(told.wait_until_ms - now_ms)}," if told.wait_until_ms > now_ms else ""
         yield f"{told.wait}. At {utc(told.wait_until_ms)}{left} the delay ends, and a rebalance assigns them."
     elif any(move["kind"] == "revoked" for move in generation.get("moves", ())):
         yield "The workers that gave something up join again at once; the next rebalance hands it out."

@@ -83,7 +83,9 @@ def told_in_lines(advice: Mapping[str, Any]) -> Iterator[str]:
     """The object for people."""
     answer = advice["answer"]
     if answer is None:
-        yield f"{advice['group']} ({advice['cluster']}): cannot tell: {advice['why_not']}"
+        rolling = advice["restarts"] is not None and bool(advice["restarts"]["rolling"])
+        of_what = "of past rebalances cannot tell" if rolling else "cannot tell"
+        yield f"{advice['group']} ({advice['cluster']}): {of_what}: {advice['why_not']}"
     else:
         yield f"{advice['group']} ({advice['cluster']}) with {answer['title']}:"
         called = ("worker", "tasks") if advice["members"] is None else ("member", "partitions")

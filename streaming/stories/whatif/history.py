@@ -223,7 +223,10 @@ def _check(generations: Sequence[Published]) -> None:
     if not generations:
         raise CannotPredict("no generation of the group is known in that time")
     if any(one["lifecycle"] != "classic" or one["protocol_type"] != "consumer" for one in generations):
-        raise CannotPredict("only consumer groups of the classic protocol are computed under another setting")
+        raise CannotPredict(
+            "only consumer groups of the classic protocol are computed under this setting; of Connect those are another"
+            " delay, release, protocol and number of workers"
+        )
     if any("streams" in one for one in generations):
         raise CannotPredict(
             "Kafka Streams has assignors of its own; only other standbys, warm-ups and acceptable lags are computed"

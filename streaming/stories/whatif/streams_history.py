@@ -131,7 +131,10 @@ def under_streams_setting(
     if setting.warm_ups == 0 or (setting.acceptable_lag or 0) < 0:
         raise WrongChange("Kafka takes no max.warmup.replicas below 1, and no acceptable.recovery.lag below 0")
     if not generations or "streams" not in generations[0] or generations[0]["lifecycle"] != "classic":
-        raise CannotPredict("only Kafka Streams with the classic protocol is computed under other standbys")
+        raise CannotPredict(
+            "only Kafka Streams with the classic protocol is computed under this setting; of other consumers those are"
+            " another assignor, static members, another number of members and the protocol of KIP-848"
+        )
     life = last_life(generations)
     left_out: Counter[str] = Counter({EARLIER_LIFE: len(generations) - len(life)})
     rounds = list(_rounds(life, setting, left_out))

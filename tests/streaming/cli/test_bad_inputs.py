@@ -158,6 +158,24 @@ def test_bad_input_is_told_in_words(folder: Path, capsys: pytest.CaptureFixture[
     assert said.err or "error" in json.loads(said.out)
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("whatif", "--group", "g", "--join", "x"),
+            "rebalance-monitor whatif: argument --join: 'x' is no whole number; see rebalance-monitor whatif --help\n",
+        ),
+        (
+            ("gaps",),
+            "rebalance-monitor gaps: the following arguments are required: ACTION; see rebalance-monitor gaps --help\n",
+        ),
+    ],
+)
+def test_wrong_usage_is_one_sentence(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str) -> None:
+    assert ended(words) == 2
+    assert capsys.readouterr().err == said
+
+
 def leaves(kind: Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
     """The place of every key of the configuration; of lists the first, of mappings one called `some`."""
     while get_origin(kind) in (Annotated, Union, UnionType):

@@ -66,7 +66,7 @@ def test_of_the_last_generation_what_is_due_is_told() -> None:
     known = list(found.generations(key))
     story = {one.title: one.sentences for one in explanation(rebalance_of(known, 0, ()), found.at_ms)}
     (due,) = story["What comes next"]
-    assert due.endswith("At 2026-11-20 12:29:02 UTC, in 5.6 s the delay ends, and a rebalance assigns them.")
+    assert due.endswith("At 2026-11-20 12:29:02 UTC, in 5.6 s, the delay ends, and a rebalance assigns them.")
 
 
 @pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
