@@ -1,6 +1,7 @@
 """A real consumer that stops in the midst of its work, under a real job: found, explained, and over when it goes on."""
 
 import re
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ import yaml
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
+from lab.cluster import jars, java, jvm
 from rebalance_monitor.streaming.polling.asking_progress import KafkaProgress
 from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 from rebalance_monitor.streaming.web.reader import Reader
@@ -119,6 +121,19 @@ def kafkas(watched: Watched) -> dict[str, tuple[int, int]]:
     return {f"{TOPIC}-{number}": (offset, ends[number]) for number, offset in committed.items()}
 
 
+def described(watched: Watched) -> dict[str, tuple[int, int, int]]:
+    """Committed offset, end offset and lag by `kafka-consumer-groups --describe`."""
+    runtime = java.find()
+    command = jvm.command(
+        runtime, watched.lab.folder / "described", jars.fetch(runtime), 128,
+        "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand", "--bootstrap-server", watched.broker.address,
+        "--describe", "--group", GROUP, "--timeout", str(int(PATIENCE_S * 1000)),
+    )  # fmt: skip
+    done = subprocess.run(command, env=runtime.environment(), capture_output=True, text=True, check=True)
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith(f"{GROUP} ")]
+    return {f"{topic}-{number}": (int(at), int(end), int(lag)) for _, topic, number, at, end, lag, *_ in lines}
+
+
 def written_ms(watched: Watched, name: str) -> int:
     """When the first record was written that the group has not read yet of this partition."""
     partition = name.removeprefix("partition ")
@@ -203,10 +218,11 @@ def test_a_consumer_that_stops_is_found_and_explained(watched: Watched) -> None:
         assert lags[slow.memberid()]["standing"] == PARTITIONS // 2
         assert lags[slow.memberid()]["lag"] > lags[working.consumers["quick"].memberid()]["lag"]
 
-        # While nobody writes or reads, what is published equals what Kafka's admin client says.
+        # While nobody writes or reads, what is published equals what Kafka's admin client and its own tool say.
         working.read(for_s=PATIENT_MS / 1000)
         watched.lab.wait_for("the lag that Kafka says", lambda: published(watched) == kafkas(watched), job, PATIENCE_S)
         assert group(watched)["lag"] == sum(end - committed for committed, end in kafkas(watched).values())
+        assert described(watched) == {name: (*at, at[1] - at[0]) for name, at in published(watched).items()}
         truth = {name: written_ms(watched, name) for name in sorted(held)}
         shown = group(watched)
         for one in shown["partitions"]:
