@@ -39,7 +39,7 @@ from .derived import Derives
 T = TypeVar("T")
 KEPT: Mapping[str, str] = MappingProxyType({"codec": "kept"})
 """Metadata of a field of a value that is written and read in parts: see `loads_in_parts`. It needs a default."""
-MOST_KEPT_BYTES = 4 * 1024 * 1024
+MOST_KEPT_BYTES = 16 * 1024 * 1024
 """How much text of kept parts is remembered with the values that it says, which take about eight times as much memory.
 Each process that folds fills it in time: with every generation of a group comes a new part."""
 DERIVED: Mapping[str, str] = MappingProxyType({"codec": "derived"})
