@@ -180,7 +180,7 @@ def _of_all(members: Sequence[ConsumerMember], topics: TopicRacks) -> Iterator[T
 def _by_hash(topic: str, members: Names) -> Names:
     def fnv(member: str) -> int:
         value = 2166136261
-        for letter in topic + member:
+        for letter in topic + member:  # as sarama does, not by byte
             value = (value ^ ord(letter)) * 16777619 & 0xFFFFFFFF
         return value
 

@@ -5,6 +5,7 @@ counts that no sample tells             taken from the assignment itself: explai
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from typing import assert_never
 
 from rebalance_monitor.assignors.consumer.model import ConsumerEra, ConsumerMember, TopicRacks
@@ -106,8 +107,9 @@ def _by_assignor(
 ) -> Callable[[TopicRacks, Iterator[TopicRacks]], Verdict]:
     """The verdict by what the leader may have known of the topics: first this, then others."""
     members, observed = read.members, read.given
-    library = leaders_library(body, settings.client_libraries)
+    leads = partial(leaders_library, body, settings.client_libraries)
     if body.protocol in KEEPING:
+        library = leads()
         presumed = library is None and presumed_java(body, answers, settings.client_libraries)
         return lambda view, others: sticky_verdict.judge(
             body, members, observed, view, others, library, presumed=presumed
@@ -118,12 +120,12 @@ def _by_assignor(
     def by(view: TopicRacks, others: Iterator[TopicRacks]) -> Verdict:
         if foreign is None:
             assert plain is not None
-            return _judged(plain, members, observed, view, others, version, library)
+            return _judged(plain, members, observed, view, others, version, leads)
         known = list(others)
         verdict = foreign.judge(observed, view, known)
         if plain is None or verdict.grade is not Grade.UNEXPLAINED:
             return verdict
-        return _judged(plain, members, observed, view, iter(known), version, library)
+        return _judged(plain, members, observed, view, iter(known), version, leads)
 
     return by
 
@@ -196,10 +198,10 @@ def _judged(
     current: TopicRacks,
     others: Iterator[TopicRacks],
     version: int | None,
-    library: ClientLibrary | None,
+    leads: Callable[[], ClientLibrary | None],
 ) -> Verdict:
-    """`library`: that of the leader's client, if known. `version`: in front of the assignments. Version 0 is also what
-    libraries of other languages write, so it tells of no release."""
+    """`leads`: the library of the leader's client, if known. `version`: in front of the assignments. Version 0 is also
+    what libraries of other languages write, so it tells of no release."""
     by = list(leaders_release.writers_of(assignor.eras, version)) if version else []
     by = by or [Writers(assignor.eras[-1], hashed=False)]
     as_known: list[Verdict] = []
@@ -234,7 +236,7 @@ def _judged(
 
     found = explanation(candidates())
     if found is None:
-        by_leaders = library is ClientLibrary.FRANZ_GO and assignor.name == "range"
+        by_leaders = assignor.name == "range" and leads() is ClientLibrary.FRANZ_GO
         if by_leaders and may_be_franz_gos(members, current, observed):
             return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor.name, reason=BY_LEADERS)
         return as_known[0]

@@ -138,7 +138,7 @@ def under_streams_setting(
     life = last_life(generations)
     left_out: Counter[str] = Counter({EARLIER_LIFE: len(generations) - len(life)})
     rounds = list(_rounds(life, setting, left_out))
-    if not any(not one.begins for one in rounds):
+    if all(one.begins for one in rounds):
         told = "; ".join(f"{count} times: {why}" for why, count in (+left_out).items())
         raise CannotPredict(f"no rebalance can be computed ({told or 'there was none'})")
     ends_ms = _ends_ms(rounds, life, until_ms)
