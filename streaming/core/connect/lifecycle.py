@@ -94,7 +94,8 @@ class ConnectLifecycle(Lifecycle, ReadsTopics):
         return topics.change_of(text)
 
     def open(self, view: GroupView, stored: str | None) -> Session:
-        return ConnectSession(view, ConnectState() if stored is None else loads_in_parts(ConnectState, stored))
+        state = ConnectState() if stored is None else loads_in_parts(ConnectState, stored, _owner(view))
+        return ConnectSession(view, state)
 
     def salvage(self, stored: str) -> str | None:
         """The configuration so far: no later record teaches it again."""
@@ -377,4 +378,9 @@ class ConnectSession(TopicReader, Awaits, Doubting, Followed, RunsBehind):
         return min((one for one in (told_ms, timers_ms) if one is not None), default=None)
 
     def stored(self) -> str | None:
-        return None if self.state == ConnectState() else dumps_in_parts(self.state)
+        return None if self.state == ConnectState() else dumps_in_parts(self.state, _owner(self.view))
+
+
+def _owner(view: GroupView) -> tuple[str, str]:
+    """Whose parts of a state these are."""
+    return view.settings.name, view.group

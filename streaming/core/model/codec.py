@@ -23,7 +23,7 @@ import base64
 import json
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
@@ -40,8 +40,7 @@ T = TypeVar("T")
 KEPT: Mapping[str, str] = MappingProxyType({"codec": "kept"})
 """Metadata of a field of a value that is written and read in parts: see `loads_in_parts`. It needs a default."""
 MOST_KEPT_BYTES = 16 * 1024 * 1024
-"""How much text of kept parts is remembered with the values that it says, which take about eight times as much memory.
-Each process that folds fills it in time: with every generation of a group comes a new part."""
+"""How much text of kept parts is remembered with the values that it says, which take about eight times as much."""
 DERIVED: Mapping[str, str] = MappingProxyType({"codec": "derived"})
 """Metadata of a field that is not written: whoever reads the value derives it again. It needs a default."""
 Encode = Callable[[Any], Any]
@@ -94,28 +93,29 @@ def _plain(text: str | bytes | msgspec.Raw) -> Any:
         return json.loads(bytes(text) if isinstance(text, msgspec.Raw) else text)
 
 
-def dumps_in_parts(value: object) -> str:
-    """What `dumps` writes. The values of fields that are KEPT are remembered with their text."""
+def dumps_in_parts(value: object, owner: Hashable) -> str:
+    """What `dumps` writes. Of each owner the values of fields that are KEPT are remembered with their text, until it
+    has others."""
     kind: Any = type(value)
     plain = plan_of(kind, STORED).encode(value)
     for name in _kept_fields(kind):
         if name in plain:
             with suppress(UnicodeEncodeError, OverflowError):
                 text = msgspec.json.encode(plain[name])
-                _PARTS.remember((kind, name, text), getattr(value, name))
+                _PARTS.remember((owner, kind, name), text, getattr(value, name))
                 plain[name] = msgspec.Raw(text)
     return plain_text(plain)
 
 
-def loads_in_parts(cls: type[T], text: str) -> T:
-    """What `loads` reads; a field that is KEPT is the value that was written or read last with the same text, if that
-    is remembered. So such values must never change. Raises CodecError."""
+def loads_in_parts(cls: type[T], text: str, owner: Hashable) -> T:
+    """What `loads` reads; a field that is KEPT is the value that the owner had last, if that has the same text and is
+    remembered. So such values must never change. Raises CodecError."""
     try:
         raws = _SPLIT.decode(text)
     except (msgspec.MsgspecError, UnicodeEncodeError):
         return loads(cls, text)
     kept = {name: bytes(raws.pop(name)) for name in _kept_fields(cast(Any, cls)) if name in raws}
-    known = {name: _PARTS.known((cls, name, part)) for name, part in kept.items()}
+    known = {name: _PARTS.known((owner, cls, name), part) for name, part in kept.items()}
     new = {name: part for name, part in kept.items() if known[name] is None}
     try:
         plain = {name: _plain(raw) for name, raw in (raws | new).items()}
@@ -123,30 +123,32 @@ def loads_in_parts(cls: type[T], text: str) -> T:
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as why:
         raise CodecError(f"not a {cls.__name__}: {type(why).__name__} {why}") from why
     for name, part in new.items():
-        _PARTS.remember((cls, name, part), getattr(value, name))
+        _PARTS.remember((owner, cls, name), part, getattr(value, name))
     return cast(T, replace(cast(Any, value), **{name: part for name, part in known.items() if part is not None}))
 
 
 class _Parts:
-    """Values by what they are part of and their text, those that were used last."""
+    """The last value of each part with its text, those that were used last."""
 
     def __init__(self, most_bytes: int) -> None:
-        self._values: OrderedDict[tuple[Any, str, bytes], Any] = OrderedDict()
+        self._values: OrderedDict[Hashable, tuple[bytes, Any]] = OrderedDict()
         self._most_bytes, self._bytes = most_bytes, 0
 
-    def known(self, key: tuple[Any, str, bytes]) -> Any:
-        """The value; None if it is not remembered."""
-        if key in self._values:
-            self._values.move_to_end(key)
-        return self._values.get(key)
+    def known(self, part: Hashable, text: bytes) -> Any:
+        """The value; None if it is not remembered, or had another text."""
+        if part not in self._values:
+            return None
+        self._values.move_to_end(part)
+        last, value = self._values[part]
+        return value if last == text else None
 
-    def remember(self, key: tuple[Any, str, bytes], value: object) -> None:
-        if key not in self._values:
-            self._bytes += len(key[2])
-        self._values[key] = value
-        while self._bytes > self._most_bytes and self._values:
-            (_, _, text), _ = self._values.popitem(last=False)
-            self._bytes -= len(text)
+    def remember(self, part: Hashable, text: bytes, value: object) -> None:
+        last, _ = self._values.pop(part, (b"", None))
+        self._bytes += len(text) - len(last)
+        self._values[part] = text, value
+        while self._bytes > self._most_bytes:
+            _, (oldest, _) = self._values.popitem(last=False)
+            self._bytes -= len(oldest)
 
     def forget(self) -> None:
         """Every part is read anew."""

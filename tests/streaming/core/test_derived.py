@@ -16,6 +16,8 @@ from rebalance_monitor.streaming.core.model.codec import (
 )
 from rebalance_monitor.streaming.core.model.derived import Derives, Latest, derived, recent
 
+OWNER = "a group"
+
 
 @dataclass(frozen=True, slots=True)
 class Seats(Derives):
@@ -85,23 +87,33 @@ def test_the_latest_of_few() -> None:
 def test_parts_are_written_as_the_whole_is(body: Body) -> None:
     forget_parts()
     text = dumps(body)
-    assert dumps_in_parts(body) == text
-    assert dumps_in_parts(body) == text
-    assert loads(Body, text) == loads_in_parts(Body, text) == body
+    assert dumps_in_parts(body, OWNER) == text
+    assert dumps_in_parts(body, OWNER) == text
+    assert loads(Body, text) == loads_in_parts(Body, text, OWNER) == body
     forget_parts()
-    assert loads_in_parts(Body, text) == body
+    assert loads_in_parts(Body, text, OWNER) == body
 
 
 def test_a_part_with_the_same_text_is_the_same_value() -> None:
     forget_parts()
     body = Body(seats=Seats(("a", "b")), number=1)
-    again = loads_in_parts(Body, dumps_in_parts(body))
+    again = loads_in_parts(Body, dumps_in_parts(body, OWNER), OWNER)
     assert again.seats is body.seats
-    assert loads_in_parts(Body, dumps(replace(body, number=2))).seats is body.seats
-    assert loads_in_parts(Body, dumps(Body(seats=Seats(("a", "c"))))).seats == Seats(("a", "c"))
+    assert loads_in_parts(Body, dumps(replace(body, number=2)), OWNER).seats is body.seats
+    assert loads_in_parts(Body, dumps(Body(seats=Seats(("a", "c")))), OWNER).seats == Seats(("a", "c"))
+
+
+def test_of_each_owner_the_last_part_alone_is_remembered() -> None:
+    forget_parts()
+    first, second = (Body(seats=Seats((name,))) for name in "ab")
+    of_first = dumps_in_parts(first, OWNER)
+    assert loads_in_parts(Body, of_first, "another group").seats is not first.seats
+    assert loads_in_parts(Body, of_first, OWNER).seats is first.seats
+    dumps_in_parts(second, OWNER)
+    assert loads_in_parts(Body, of_first, OWNER).seats is not first.seats
 
 
 @pytest.mark.parametrize("text", ["", "7", '{"seats":7}', '{"number":1,"seats":{"names":3}}', "{"])
 def test_what_is_no_body_is_one_clear_error(text: str) -> None:
     with pytest.raises(CodecError, match="not a Body"):
-        loads_in_parts(Body, text)
+        loads_in_parts(Body, text, OWNER)
