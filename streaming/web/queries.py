@@ -48,7 +48,7 @@ where s.cluster = %s and (%s or coalesce(t.state, '') not in ('Empty', 'Dead'))
 # few such rows; sorted by the bare column, PostgreSQL would look through all in the order of that index.
 PLACE: LiteralString = """
 select topic_id, day from rebalance_monitor.stored_generations
-where cluster = %s and partition = %s and "offset" = %s and {days} and %s in (topic, '')
+where cluster = %s and partition = %s and "offset" = %s and %s in (topic, '')
     and topic_id = any(array(
         select topic_id from rebalance_monitor.positions where partition = %s and %s in (topic, '')
         union select ''
@@ -64,10 +64,10 @@ from rebalance_monitor.stored_generations
 OF_DAY: LiteralString = """
 select cluster, topic_id, partition, "offset", day, document, cluster, "group", judged_by
 from rebalance_monitor.generations
-where day = %s and (cluster, topic_id, partition, "offset") in (
-    select * from unnest(%s::text[], %s::text[], %s::int4[], %s::int8[])
-)
-"""
+where day = %s and (cluster, topic_id, partition, "offset") """
+ONE: LiteralString = "= (%s, %s, %s, %s)"
+"""Takes half as long as one of several."""
+SEVERAL: LiteralString = "in (select * from unnest(%s::text[], %s::text[], %s::int4[], %s::int8[]))"
 ONLY: LiteralString = '(cluster, "group") in (select * from unnest(%s::text[], %s::text[]))'
 INCIDENT: LiteralString = (
     'select document, cluster, "group", historic, judged_by, xmin::text,'

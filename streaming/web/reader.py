@@ -93,8 +93,11 @@ class Reader(Statements):
         days: dict[int, list[GenerationKey]] = {}
         for key in keys:
             days.setdefault(key.day, []).append(key)
-        values = [one for day, those in days.items() for one in (day, *map(list, list(zip(*those, strict=True))[:-1]))]
-        rows = self._rows(" union all ".join([queries.OF_DAY] * len(days)), values) if keys else []
+        statements, values = list[LiteralString](), list[Any]()
+        for day, those in days.items():
+            statements.append(queries.OF_DAY + (queries.ONE if len(those) == 1 else queries.SEVERAL))
+            values += [day, *(those[0][:-1] if len(those) == 1 else map(list, list(zip(*those, strict=True))[:-1]))]
+        rows = self._rows(" union all ".join(statements), values) if keys else []
         width = len(GenerationKey._fields)
         found = {row[:width]: GenerationRow(*row[width:]) for row in rows}
         return [found[key] for key in keys if key in found]
@@ -140,17 +143,12 @@ class Reader(Statements):
 
     def generation(self, cluster: str, topic: str, partition: int, offset: int) -> GenerationRow | None:
         """By its record; of a topic that was made again the newer one."""
-        where = {"cluster": cluster}
-        for days, bounds in spans(where, self._newest_day(where), None):
-            place = self._rows(
-                queries.PLACE.format(days=" and ".join(days) or "true"),
-                [cluster, partition, offset, *bounds, topic, partition, topic],
-            )
-            if place:
-                ((topic_id, day),) = place
-                rows = self._of([GenerationKey(cluster, topic_id, partition, offset, day)])
-                return with_said(rows, self._rows)[0] if rows else None
-        return None
+        place = self._rows(queries.PLACE, [cluster, partition, offset, topic, partition, topic])
+        if not place:
+            return None
+        ((topic_id, day),) = place
+        rows = self._of([GenerationKey(cluster, topic_id, partition, offset, day)])
+        return with_said(rows, self._rows)[0] if rows else None
 
     def first_generation(self, key: GroupName, since_ms: int) -> list[Document]:
         """The group's first generation since a moment; empty if there is none."""
