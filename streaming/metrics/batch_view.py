@@ -3,19 +3,22 @@
 A gauge shows the newest generation of a group alone, and a counter needs of each judged generation its grade and cause.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from rebalance_monitor.streaming.core.model.published import as_object
-from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Part, Result
+from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Part, Result, UndecodableRecord
+from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
 from rebalance_monitor.streaming.core.streams.words import TaskCounts, counted_tasks
 from rebalance_monitor.streaming.store.loads import Load, loads_of
 from rebalance_monitor.streaming.store.stored import LastGeneration
 from rebalance_monitor.streaming.stories.known import Published
 
-_NOT_SHOWN = (Generation, Aftermath, Part)
-"""Generations are shown by their numbers; of the others there is a page, and too many for a series each."""
+_NOT_SHOWN = (Generation, Aftermath, Part, UndecodableRecord)
+"""Generations are shown by their numbers, records that nobody can read are counted; of the others there is a page, and
+too many for a series each."""
 
 
 class Newest(NamedTuple):
@@ -42,11 +45,12 @@ class JudgedNumbers(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BatchView:
-    """The results of one bundle, or of a whole batch."""
+    """The results of one bundle, or of a whole batch. `undecodable`: how many records, by cluster and reason."""
 
     newest: tuple[Newest, ...] = ()
     judged: tuple[JudgedNumbers, ...] = ()
     others: tuple[Result, ...] = ()
+    undecodable: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def view_of(results: Sequence[Result]) -> BatchView:
@@ -57,6 +61,7 @@ def view_of(results: Sequence[Result]) -> BatchView:
         tuple(map(_newest, newest.values())),
         tuple(_judged(one) for one in generations if one.verdict.pending_until_ms is None),
         tuple(one for one in results if not isinstance(one, _NOT_SHOWN)),
+        _counted(one for one in results if isinstance(one, UndecodableRecord)),
     )
 
 
@@ -67,7 +72,14 @@ def together(views: Iterable[BatchView]) -> BatchView:
         tuple(one for view in every for one in view.newest),
         tuple(one for view in every for one in view.judged),
         tuple(one for view in every for one in view.others),
+        sum((Counter(view.undecodable) for view in every), Counter[tuple[str, str]]()),
     )
+
+
+def _counted(records: Iterable[UndecodableRecord]) -> dict[tuple[str, str], int]:
+    """A record that several groups tell of counts once."""
+    reasons = {(one.cluster, one.source): (one.cluster, counted_reason(one)) for one in records}
+    return dict(Counter(reasons.values()))
 
 
 def _place(generation: Generation) -> tuple[int, int]:

@@ -13,9 +13,7 @@ from rebalance_monitor.streaming.core.model.results import (
     RebalanceCost,
     Result,
     Standing,
-    UndecodableRecord,
 )
-from rebalance_monitor.streaming.core.reading.unreadable import counted_reason
 from rebalance_monitor.streaming.store.maintenance import Windows
 from rebalance_monitor.streaming.store.text import name
 from .batch_view import BatchView, JudgedNumbers, view_of
@@ -69,8 +67,7 @@ class Series:
         self.show(view_of(results))
 
     def show(self, view: BatchView) -> None:
-        """One batch. A record that several groups tell of counts once."""
-        undecodable: dict[object, UndecodableRecord] = {}
+        """One batch."""
         for newest in view.newest:
             self.groups.latest(*newest)
         incidents = [one for one in view.others if isinstance(one, Incident)]
@@ -92,19 +89,14 @@ class Series:
                     self._lags.progress(result)
                 case RebalanceCost():
                     self._lags.cost(result)
-                case UndecodableRecord():
-                    undecodable[result.cluster, result.source] = result
                 case _:
                     # Incidents are looked at together. Gaps are counted in the database, which is read every few
                     # seconds: here they would count twice.
                     pass
         self._transitions(incidents)
-        for record in undecodable.values():
-            self._families.counter(
-                metrics.UNDECODABLE_RECORDS,
-                record.cluster,
-                _bounded(counted_reason(record), self._reasons, MOST_REASONS),
-            ).inc()
+        for (cluster, reason), count in view.undecodable.items():
+            shown = _bounded(reason, self._reasons, MOST_REASONS)
+            self._families.counter(metrics.UNDECODABLE_RECORDS, cluster, shown).inc(count)
 
     def _counted(self, judged: JudgedNumbers) -> None:
         group = self.groups.label(judged.cluster, judged.group)
