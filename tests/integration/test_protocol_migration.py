@@ -1,9 +1,11 @@
 """KIP-415's migration on real Connect workers: eager -> compatible -> sessioned, rolled one by one, and back to eager
-by a single worker. Every generation is judged, and nothing is called wrong that is not.
+by a single worker. Every generation is judged, and nothing is called wrong that is not. On the way up each step moves
+and stops what was computed before it.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,13 @@ from lab.ports import free_ports
 from lab.process import Lab
 from lab.simulated_group.watcher import Judged, Watcher
 from rebalance_monitor.streaming.core.connect.observed import job_name
+from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Certainty, Grade, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
+from rebalance_monitor.streaming.stories.known import Published
+from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting
+from rebalance_monitor.streaming.stories.whatif.connect_rolling import rolling_restart
+from tests.streaming.stories.whatif.upgraded import moved_and_stopped
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -41,11 +48,33 @@ class Cluster:
     watcher: Watcher
     workers: list[Worker]
 
-    def roll(self, number: int, protocol: str) -> None:
-        """The worker leaves; its successor at the same address has another `connect.protocol`."""
+    def roll(self, number: int, protocol: str, alone: str | None = None) -> None:
+        """The worker leaves; its successor at the same address has another `connect.protocol`. `alone`: it stays away
+        until the others have come to rest under this protocol."""
         before = self.workers[number]
         before.child.stop()
+        if alone is not None:
+            self.settled(alone, gone=number)
         (self.workers[number],) = self._start([before.port], protocol, number + 1)
+
+    def upgrade(self, protocol: str) -> None:
+        """Each worker is restarted in the order of `advise --steps`, and each step moves and stops what that says."""
+        generations = self._published()
+        asked = ConnectSetting(protocol=protocol, delay_ms=MAX_DELAY_MS)
+        restart, ends = rolling_restart(generations, asked), [generations[0]["generation"]]
+        for step in restart.steps:
+            number = next(number for number, one in enumerate(self.workers) if one.address == step.member)
+            last = step is restart.steps[-1]
+            self.roll(number, protocol, alone=step.then if last else generations[0]["protocol"])
+            ends.append(self.settled(step.then)[-1].observed.generation)
+        came = [moved_and_stopped(self._published(), *between) for between in pairwise(ends)]
+        told = [{(one.moved, one.stopped) for one in step.courses} for step in restart.steps]
+        print(f"to {protocol}, moved and stopped by each step: {came}; computed before: {told}")
+        assert [one in some for one, some in zip(came, told, strict=True)] == [True] * WORKERS
+
+    def _published(self) -> list[Published]:
+        """The newest first."""
+        return [as_object(one.published) for one in reversed(self.watcher.generations())]
 
     def _start(self, ports: list[int], protocol: str, first_number: int = 1) -> list[Worker]:
         return workers.start(
@@ -58,8 +87,10 @@ class Cluster:
         for name, tasks in CONNECTORS.items():
             workers.create_sink(self.workers[0], name, tasks, name)
 
-    def settled(self, protocol: str) -> list[Judged]:
-        """All generations so far, once the group has all workers, this protocol and nothing left to do."""
+    def settled(self, protocol: str, gone: int | None = None) -> list[Judged]:
+        """All generations so far, once the group has all workers but the one of this number, this protocol and nothing
+        left to do."""
+        there = {one.address for number, one in enumerate(self.workers) if number != gone}
 
         def done() -> bool:
             self.watcher.look()
@@ -69,8 +100,12 @@ class Cluster:
             last = found[-1].observed
             held = found[-1].held()
             calm = not (last.error or last.delay_ms or last.revoked())
-            present = set(found[-1].hands()) == {worker.address for worker in self.workers}
-            return calm and present and last.protocol == protocol and len(held) == len(set(held)) == JOBS
+            return (
+                calm
+                and set(found[-1].hands()) == there
+                and last.protocol == protocol
+                and len(held) == len(set(held)) == JOBS
+            )
 
         self.lab.wait_for(f"the group under {protocol}", done, timeout_s=PATIENCE_S)
         return self.watcher.generations()
@@ -101,10 +136,8 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 def test_the_group_moves_up_when_its_last_worker_does_and_down_with_its_first(cluster: Cluster) -> None:
     cluster.begin("eager")
     cluster.settled("default")
-    for before, after in (("default", "compatible"), ("compatible", "sessioned")):
-        for number in range(WORKERS):
-            cluster.roll(number, after)
-            cluster.settled(after if number == WORKERS - 1 else before)
+    for protocol in ("compatible", "sessioned"):
+        cluster.upgrade(protocol)
     up = len(cluster.settled("sessioned"))
     cluster.roll(WORKERS - 1, "eager")
     found = cluster.settled("default")

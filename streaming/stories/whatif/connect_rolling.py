@@ -9,15 +9,17 @@ Both incremental protocols assign alike. The leader's release and its delay deci
                  w2 new   w3 new   a new leader, which remembers nothing, in the new protocol
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import islice, product
 
 from rebalance_monitor.assignors.connect.round import CannotAssign
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.advice.cluster import RESTART_MS, Worker
 from rebalance_monitor.streaming.core.connect.observed import EAGER
 from rebalance_monitor.streaming.stories.known import Published, names_of
-from .change import CannotPredict, Concerned, GroupChange, ids_to_come
+from .change import CannotPredict, Concerned, GroupChange, Ids, ids_to_come
+from .connect import DEFAULT_PRESUMED
 from .connect_figures import figures_of, held_by
 from .connect_history import (
     INCREMENTAL,
@@ -29,6 +31,7 @@ from .connect_history import (
     check,
     played_by,
 )
+from .connect_past import shown_max_delay_ms
 from .history import HistoryFigures
 from .other_members import last_life
 from .rolling import RollingRestart, steps_of
@@ -38,9 +41,12 @@ PROTOCOLS = (EAGER, *INCREMENTAL)
 TRIED_IDS = 4
 MOST_RESTARTED = 50
 _PRESUMED = "nobody else comes or goes, and each worker leaves as it ends"
+_OF_DELAY = f"{DEFAULT_PRESUMED}, or --delay until then, too"
 
 
-def rolling_restart(generations: Sequence[Published], setting: ConnectSetting) -> RollingRestart:
+def rolling_restart(
+    generations: Sequence[Published], setting: ConnectSetting, ids: Ids = ids_to_come
+) -> RollingRestart:
     """`generations`: the newest first. CannotPredict, WrongChange."""
     last = generations[0]
     check(last_life(generations), setting)
@@ -54,9 +60,13 @@ def rolling_restart(generations: Sequence[Published], setting: ConnectSetting) -
     order = sorted(names, key=lambda one: (one == last["leader"], names[one]))
     who = Concerned((), tuple(order), names)
     courses = []
-    for own, asked in played_by(generations, setting):
-        for rules in asked:
-            for _, back in islice(ids_to_come(GroupChange(), who, last), TRIED_IDS):
+    shown = shown_max_delay_ms(generations) is not None
+    for known, asked in played_by(generations, setting):
+        # Where no rebalance shows the delay until then, the one that is asked about may be it.
+        delays = (known.delay_ms,) if shown or setting.delay_ms is None else (known.delay_ms, setting.delay_ms)
+        for delay_ms, rules in product(delays, asked):
+            own = replace(known, delay_ms=delay_ms)
+            for _, back in islice(ids(GroupChange(), who, last), TRIED_IDS):
                 with suppress(CannotAssign):
                     courses.append(list(_course(last, own, rules, [(one, back[one]) for one in order])))
     if not courses:
@@ -67,9 +77,13 @@ def rolling_restart(generations: Sequence[Published], setting: ConnectSetting) -
     return RollingRestart(
         title="one rolling restart, the leader last",
         steps=steps_of([names[one] for one in order], then, courses),
-        presumed=_PRESUMED,
+        presumed=_PRESUMED if shown or not _waits(courses) else f"{_PRESUMED}; {_OF_DELAY}",
         away_ms=RESTART_MS,
     )
+
+
+def _waits(courses: Iterable[Sequence[HistoryFigures]]) -> bool:
+    return any(step.idle_ms for course in courses for step in course)
 
 
 def _course(

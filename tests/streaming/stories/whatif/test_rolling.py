@@ -1,6 +1,7 @@
 """Rolling restarts through mixed assignors and protocols: what a real upgrade moved, and Connect's order."""
 
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from rebalance_monitor.streaming.stories.whatif.consumer import ClassicDeal, dea
 from rebalance_monitor.streaming.stories.whatif.consumer_rolling import restarts, rolling_restarts
 from rebalance_monitor.streaming.stories.whatif.history import least_and_most
 from rebalance_monitor.streaming.stories.whatif.rolling_told import restarts_object, told_restarts
+from tests.streaming.stories.whatif.upgraded import moved_and_stopped
 
 VECTORS = Path(__file__).parents[3] / "vectors"
-CLASSIC = "captures-groups/java-classic"
+CLASSIC, UPGRADE = "captures-groups/java-classic", "captures-upgrades/connect-4.3.1"
 COOPERATIVE = "cooperative-sticky"
 
 
@@ -115,6 +117,37 @@ def test_connect_speaks_the_new_protocol_once_the_last_worker_leaves_that_has_th
     lost = len(leader["assigned"]["connectors"]) + len(leader["assigned"]["tasks"])
     assert least_and_most(before.courses, "stopped")[1] > held, "in the eager protocol two rebalances stop everything"
     assert held - lost - 3 <= least_and_most(last.courses, "stopped")[0] < held + lost, "then one does"
+
+
+@pytest.mark.parametrize(
+    ("protocol", "ends_of_steps", "delay_ms"),
+    [("compatible", (5, 7, 9, 12), None), ("sessioned", (12, 16, 20, 23), 2_000)],
+)
+def test_each_step_of_a_real_migration_of_connect_moved_what_is_computed(
+    protocol: str, ends_of_steps: tuple[int, ...], delay_ms: int | None
+) -> None:
+    """Before the second one no rebalance has shown the delay: it is said."""
+    everything = until(UPGRADE, "migration", 23)
+    generations = until(UPGRADE, "migration", ends_of_steps[0])
+    restart = rolling_restart(generations, ConnectSetting(protocol=protocol, delay_ms=delay_ms))
+    for step, (first, last) in zip(restart.steps, pairwise(ends_of_steps), strict=True):
+        assert (last - first, *moved_and_stopped(everything, first, last)) in {
+            (one.rebalances, one.moved, one.stopped) for one in step.courses
+        }
+        worker = next(one["worker"] for one in generations[0]["members"] if one["worker"] == step.member)
+        (left,) = (one for one in everything if one["generation"] == first + 1)
+        assert worker not in {one["worker"] for one in left["members"]}
+        (back,) = (one for one in everything if one["generation"] == last)
+        assert (len(back["members"]), back["protocol"]) == (3, step.then)
+
+
+def test_a_delay_that_nothing_shows_is_presumed_and_said() -> None:
+    generations = until(UPGRADE, "migration", 12)
+    assert (
+        "presumed to be Kafka's default" in rolling_restart(generations, ConnectSetting(protocol="sessioned")).presumed
+    )
+    eager = rolling_restart(until(UPGRADE, "migration", 5), ConnectSetting(protocol="compatible"))
+    assert "default" not in eager.presumed, "nobody waits"
 
 
 def test_the_leaders_release_assigns_until_the_leader_restarts() -> None:
