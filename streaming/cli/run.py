@@ -87,6 +87,7 @@ def _run(
     settings: Settings, dsn: str, config: str | None, ending: ExitStack, fold: FoldGroup, shadow: str | None
 ) -> None:
     from rebalance_monitor.streaming.metrics.prometheus import Exporter
+    from rebalance_monitor.streaming.metrics.whatif_watch import WhatifWatch
     from rebalance_monitor.streaming.spark.clusters import run_job
     from rebalance_monitor.streaming.spark.job_ports import JobPorts, Served
     from rebalance_monitor.streaming.store.archive import ParquetArchive
@@ -137,6 +138,9 @@ def _run(
     gaps = GapWatch(dsn, settings.gap.shown_for_s(), exporter, exporter)
     ending.callback(gaps.stop)
     gaps.start()
+    whatif = WhatifWatch(dsn, exporter, exporter)
+    ending.callback(whatif.stop)
+    whatif.start()
     page = PageProcess(config, exporter.url, exporter) if settings.page.enabled else None
     if page is not None:
         ending.callback(page.stop)

@@ -13,8 +13,9 @@ from rebalance_monitor.streaming.core.streams.words import TaskCounts
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.loads import Load
 from rebalance_monitor.streaming.store.stored import LastGeneration
+from rebalance_monitor.streaming.stories.score import JudgedPrediction
 from .batch_view import BatchView
-from .families import Families
+from .families import Families, GroupLabels
 from .incident_series import ZERO_FOR_S
 from .known_group import key_of
 from .series import Series
@@ -135,6 +136,17 @@ class ClusterNumbers:
                     self._series.groups.agreement(key, job, agreement, word)
             self._series.others(others)
             self.restored = True
+
+    def rebalanced(self) -> dict[GroupLabels, int]:
+        """As of `Series`."""
+        with self._lock:
+            return self._series.rebalanced()
+
+    def predicted(self, predictions: Iterable[JudgedPrediction]) -> None:
+        """What came of these."""
+        with self._lock:
+            for one in predictions:
+                self.families.counter(metrics.PREDICTIONS, self.cluster, one.what.value, one.fate.value).inc()
 
     def observe(self, results: Sequence[Result]) -> None:
         with self._lock:

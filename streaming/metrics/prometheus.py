@@ -20,9 +20,10 @@ from rebalance_monitor.streaming.core.model.results import Part, Result
 from rebalance_monitor.streaming.store.gaps import TopicGaps
 from rebalance_monitor.streaming.store.history import Health
 from rebalance_monitor.streaming.store.maintenance import Windows
+from rebalance_monitor.streaming.stories.score import JudgedPrediction
 from .cluster_numbers import BatchResults, ClusterNumbers, CommittedBefore, Status, show_part
 from .endpoint import Endpoint
-from .families import Families, Labels
+from .families import Families, GroupLabels, Labels
 from .limits import SeriesLimits
 from .series import Series
 
@@ -128,6 +129,17 @@ class Exporter:
         with self._lock:
             for cluster, numbers in self._of.items():
                 numbers.gaps(gap for gap in known if gap.cluster == cluster)
+
+    def rebalanced(self) -> dict[GroupLabels, int]:
+        """Groups with generations that were judged since it was asked last, each with the time of the first of them."""
+        with self._lock:
+            return {key: at_ms for one in self._of.values() for key, at_ms in one.rebalanced().items()}
+
+    def predicted(self, cluster: str, predictions: Iterable[JudgedPrediction]) -> None:
+        """What came of predictions that were made of stored generations."""
+        with self._lock:
+            if cluster in self._of:
+                self._of[cluster].predicted(predictions)
 
     def notified(self, outcome: str) -> None:
         """A push ended: `sent`, `failed` or `refused`."""

@@ -30,6 +30,7 @@ from .unseen_ends import UnseenEnds
 # Reasons are made by decoders; should one ever carry data, the series still stay few.
 MOST_REASONS = 50
 MOST_CAUSES = 40
+MOST_REBALANCED = 1_000
 
 
 class Series:
@@ -57,6 +58,7 @@ class Series:
         self._subjects = Subjects(families, limits)
         self._unseen_ends = UnseenEnds()
         self._predictions = Predictions(families)
+        self._rebalanced: dict[GroupLabels, int] = {}
         self._known: dict[GroupLabels, dict[str, NotifiedIncident]] = {}
         self._others: dict[tuple[str, str], set[str]] = {}
         self._reasons: set[str] = set()
@@ -104,10 +106,19 @@ class Series:
         self._families.counter(
             metrics.REBALANCES, judged.cluster, group, _bounded(judged.cause, self._causes, MOST_CAUSES)
         ).inc()
+        key = key_of(judged.cluster, judged.group)
+        if not judged.historic and len(self._rebalanced) < MOST_REBALANCED:
+            self._rebalanced.setdefault(key, judged.at_ms)
         if judged.foretold is not None:
-            self._predictions.generation(key_of(judged.cluster, judged.group), judged.foretold)
+            self._predictions.generation(key, judged.foretold)
         for cause, idle_ms in judged.idle_ms.items():
             self._families.counter(connect_metrics.IDLE_TASK_SECONDS, judged.cluster, group, cause).inc(idle_ms / 1000)
+
+    def rebalanced(self) -> dict[GroupLabels, int]:
+        """The groups of which generations were judged since it was asked last, but for history, each with the time of
+        the first of them. So many at most; of others nothing is said."""
+        found, self._rebalanced = self._rebalanced, {}
+        return found
 
     def _transitions(self, some: Iterable[Incident]) -> None:
         """The transitions of one batch: what people are notified of, and each counted."""

@@ -34,6 +34,10 @@ class Foretold(StrEnum):
     PROBING_DUE = "probing_due"
     MOVES_LEFT = "moves_left"
     INCIDENT_ENDS = "incident_ends"
+    WHATIF_LEAVE = "whatif_leave"
+    WHATIF_JOIN = "whatif_join"
+    WHATIF_BOUNCE = "whatif_bounce"
+    WHATIF_SCALE = "whatif_scale"
 
 
 class Fate(StrEnum):
@@ -42,6 +46,7 @@ class Fate(StrEnum):
     HIT = "hit"
     EARLY = "early"
     LATE = "late"
+    MISSED = "missed"
     OVERTAKEN = "overtaken"
     NOT_JUDGED = "not_judged"
     OPEN = "open"
@@ -51,6 +56,7 @@ FATES: Mapping[Fate, str] = {
     Fate.HIT: "It came as predicted.",
     Fate.EARLY: "It came before, though nothing else had happened.",
     Fate.LATE: "The next rebalance, or the end of the incident, came after the last moment of the prediction.",
+    Fate.MISSED: "Of whatif: members gained or gave up something else than it says, or waited otherwise.",
     Fate.OVERTAKEN: "Something else made the group rebalance.",
     Fate.NOT_JUDGED: "A generation is missing, or the records say too little.",
     Fate.OPEN: "No record has decided it yet.",
@@ -60,6 +66,10 @@ NAMES: Mapping[str, str] = {
     Foretold.PROBING_DUE: "next probing rebalance",
     Foretold.MOVES_LEFT: "target placement not before",
     Foretold.INCIDENT_ENDS: "end of an incident",
+    Foretold.WHATIF_LEAVE: "whatif: members leave",
+    Foretold.WHATIF_JOIN: "whatif: members join",
+    Foretold.WHATIF_BOUNCE: "whatif: a member bounces",
+    Foretold.WHATIF_SCALE: "whatif: a connector is scaled",
 }
 _CAUSES = {Foretold.DELAY_ENDS: "delay_expired", Foretold.PROBING_DUE: "probing_rebalance"}
 
@@ -169,9 +179,9 @@ def _came(cause: str, from_ms: int, until_ms: int | None, known: Sequence[Publis
     """By the next rebalance, which has this cause alone if the prediction is true."""
     if len(known) < 2:
         return Fate.OPEN
-    after, kinds = known[1], _kinds(known[1])
+    after, kinds = known[1], kinds_of(known[1])
     at_ms: int = after["at_ms"]
-    if not _follows(after, known[0]) or until_ms is None or kinds <= {"unknown"}:
+    if not follows(after, known[0]) or until_ms is None or kinds <= {"unknown"}:
         return Fate.NOT_JUDGED
     if at_ms > until_ms:
         return Fate.LATE
@@ -184,26 +194,26 @@ def _placed(from_ms: int, known: Sequence[Published]) -> Fate:
     """It is true once a rebalance has come at or after that moment, and none before it had left no move."""
     for before, after in pairwise(known):
         progress = (after.get("streams") or {}).get("progress")
-        if not _follows(after, before):
+        if not follows(after, before):
             return Fate.NOT_JUDGED
         if after["at_ms"] >= from_ms:
             return Fate.HIT
-        if _kinds(after) <= {"unknown"} or progress is None:
+        if kinds_of(after) <= {"unknown"} or progress is None:
             return Fate.NOT_JUDGED
-        if not _kinds(after) <= _FOLLOW_UPS:
+        if not kinds_of(after) <= _FOLLOW_UPS:
             return Fate.OVERTAKEN
         if not progress["moves_left"]:
             return Fate.EARLY
     return Fate.OPEN
 
 
-def _follows(after: Published, before: Published) -> bool:
+def follows(after: Published, before: Published) -> bool:
     """Whether it is the generation directly after this one, and the group was read."""
     same = after["incarnation"] == before["incarnation"] and not after.get("sampled")
     return bool(same and after["generation"] == before["generation"] + 1)
 
 
-def _kinds(generation: Published) -> set[str]:
+def kinds_of(generation: Published) -> set[str]:
     return {one["kind"] for one in generation["cause"]}
 
 
@@ -232,8 +242,8 @@ def told_score(score: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _line(one: Mapping[str, Any]) -> str:
-    tested = one["hit"] + one["early"] + one["late"]
-    missed = [f"{one[fate]} {fate}" for fate in (Fate.EARLY, Fate.LATE) if one[fate]]
+    tested = one["hit"] + one["early"] + one["late"] + one["missed"]
+    missed = [f"{one[fate]} {fate}" for fate in (Fate.EARLY, Fate.LATE, Fate.MISSED) if one[fate]]
     beside = [
         f"{one[fate]} {fate.replace('_', ' ')}" for fate in (Fate.OVERTAKEN, Fate.NOT_JUDGED, Fate.OPEN) if one[fate]
     ]

@@ -20,6 +20,7 @@ from .cause_words import KINDS, STATIC_GONE
 from .known import Published
 from .rebalances import Explained, RecordOrder, SeenRebalance, seen, weakest
 from .score import JudgedPrediction, judged, score_object
+from .whatif.scored import MOST_HELD, scored
 from .why_patterns import PATTERNS, contested_instances
 
 MOST_REBALANCES, MOST_MEMBERS = 2_000, 30_000
@@ -82,9 +83,10 @@ def ranking(
     *,
     violations: Iterable[Published] = (),
     all_of_them: bool = True,
+    most_held: int = MOST_HELD,
 ) -> Ranking:
     """The ranking of one group's generations, in any order. Those before `since_ms` are only looked at. `violations`:
-    its incidents, whose ends were predicted."""
+    its incidents, whose ends were predicted. `most_held`: as of `scored`."""
     documents = list(documents)
     records = seen(documents)
     known = [one for one in records if not one.again]
@@ -111,7 +113,11 @@ def ranking(
         last_ms=max(times, default=None),
         all_of_them=all_of_them,
         sampled=any(one.polled for one in records),
-        predictions=tuple(one for one in judged(documents, violations) if since_ms is None or one.made_ms >= since_ms),
+        predictions=tuple(
+            one
+            for one in (*judged(documents, violations), *scored(documents, since_ms, most_held))
+            if since_ms is None or one.made_ms >= since_ms
+        ),
     )
 
 

@@ -52,6 +52,8 @@ from .window import history_window, moment, window_address, zooms
 INCIDENTS_SHOWN = 50
 REBALANCES_SHOWN = 12
 GENERATIONS_SHOWN = 30
+MOST_HELD_PREDICTED = 1_000
+"""On a page, which somebody waits for; of the API see `whatif.scored`."""
 JOBS_READ = 20_000
 STRIP_HEIGHT = 44
 ALL_GROUPS = FleetQuery()
@@ -251,7 +253,10 @@ def group_page(
     table = NOTHING if latest is None else matrix(latest.document, [row.document for row in jobs.items])
     told = None if latest is None else story(latest)
     violations = violations_of(source.reader, (cluster, group), recent[-1]["at_ms"], facts.now_ms) if recent else []
-    why = ranking_object(cluster, group, None, ranking(recent, violations=violations, all_of_them=complete))
+    why = ranking_object(
+        cluster, group, None,
+        ranking(recent, violations=violations, all_of_them=complete, most_held=MOST_HELD_PREDICTED),
+    )  # fmt: skip
     there = state.row.status not in NOBODY
     advice = (
         source.recent_advice.of((cluster, group), recent, complete=complete, there=there) if after is None else None

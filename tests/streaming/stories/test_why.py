@@ -249,6 +249,7 @@ def generations(draw: st.DrawFn) -> list[Object]:
             {
                 "cluster": "k", "group": "g", "incarnation": 0, "lifecycle": "classic", "protocol_type": "consumer",
                 "generation": number, "at_ms": at_ms, "state_ms": at_ms - 5, "members": members, "delay_ms": None,
+                "protocol": "range", "leader": None, "verdict": {"grade": "match", "reason_kind": None, "reason": ""},
                 "source": {"topic": "__consumer_offsets", "partition": 1, "offset": offset},
                 "cause": [
                     {"kind": kind, "subjects": [], "certainty": draw(st.sampled_from(ORDER)).value, "evidence": []}
