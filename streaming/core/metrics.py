@@ -44,9 +44,9 @@ REBALANCES = Metric(
 PREDICTIONS = Metric(
     name="rebalance_monitor_predictions_total",
     kind="counter",
-    help="What was said of the next rebalance of a group, once it is decided, and what whatif would have said before a "
-    "change. what: delay_ends (Connect), probing_due, moves_left (Streams), incident_ends, whatif_leave, whatif_join, "
-    "whatif_bounce, whatif_scale; fate: hit, early, late, missed, overtaken, not_judged. The page says it by group.",
+    help="What was said of a group's next rebalance, or whatif would have said, once it is decided. what: delay_ends, "
+    "probing_due, moves_left, incident_ends, whatif_leave, whatif_join, whatif_bounce, whatif_scale; fate: hit, early, "
+    "late, missed, overtaken, not_judged (docs/why.md). The page says it by group.",
     labels=("cluster", "what", "fate"),
 )
 INCIDENT = Metric(

@@ -75,7 +75,8 @@ class Series:
         incidents = [one for one in view.others if isinstance(one, Incident)]
         for one in incidents:
             told = {
-                "incident_id": one.incident_id, "opened_at_ms": one.opened_at_ms, "resolved_at_ms": one.resolved_at_ms
+                "incident_id": one.incident_id, "code": one.code,
+                "opened_at_ms": one.opened_at_ms, "resolved_at_ms": one.resolved_at_ms,
             }  # fmt: skip
             self._predictions.incident(key_of(one.cluster, one.group), told)
         for judged in view.judged:

@@ -3,7 +3,7 @@
     delay_ends     "At 12:00:09 the delay ends, and a rebalance assigns them."    Connect
     probing_due    "The next probing rebalance is due at 12:10:00."               Streams, classic protocol
     moves_left     "2 moves left, so not before 12:20:00"                         Streams, classic protocol
-    incident_ends  "ends at 12:00:09", said of each open incident at the first two moments
+    incident_ends  "ends at 12:00:09", said of each open incident whose rule ends with the delay
 
 All but the third have an end: the join phase takes at most the longest rebalance time-out of the members. A prediction
 is judged by the generations directly after it, by their numbers; where one is missing, it is not. An incident is to end
@@ -18,6 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 from rebalance_monitor.schemas.frozen import replace
+from rebalance_monitor.streaming.core.catalogue import RULES
 from rebalance_monitor.streaming.core.model.messages import counted
 from .durations import duration
 from .known import Published
@@ -66,11 +67,12 @@ NAMES: Mapping[str, str] = {
     Foretold.PROBING_DUE: "next probing rebalance",
     Foretold.MOVES_LEFT: "target placement not before",
     Foretold.INCIDENT_ENDS: "end of an incident",
-    Foretold.WHATIF_LEAVE: "whatif: members leave",
-    Foretold.WHATIF_JOIN: "whatif: members join",
-    Foretold.WHATIF_BOUNCE: "whatif: a member bounces",
-    Foretold.WHATIF_SCALE: "whatif: a connector is scaled",
+    Foretold.WHATIF_LEAVE: "members leave (whatif)",
+    Foretold.WHATIF_JOIN: "members join (whatif)",
+    Foretold.WHATIF_BOUNCE: "a member bounces (whatif)",
+    Foretold.WHATIF_SCALE: "a connector is scaled (whatif)",
 }
+_WITH_DELAY = frozenset(rule.code for rule in RULES if rule.ends_with_delay)
 _CAUSES = {Foretold.DELAY_ENDS: "delay_expired", Foretold.PROBING_DUE: "probing_rebalance"}
 
 
@@ -101,7 +103,7 @@ def judged(documents: Iterable[Published], violations: Iterable[Published] = ())
         rest = known[place:]
         own = [_judged(what, from_ms, rest) for what, from_ms in _made(known[place])]
         found += own
-        ends = next((one for one in own if one.what in _CAUSES), None)
+        ends = next((one for one in own if one.what is Foretold.DELAY_ENDS), None)
         if ends is not None:
             found += [_ended(ends, one, rest) for one in incidents if _said_of(one, ends, rest)]
     return found
@@ -140,10 +142,12 @@ def _judged(what: Foretold, from_ms: int, known: Sequence[Published]) -> JudgedP
 
 
 def _said_of(incident: Published, ends: JudgedPrediction, known: Sequence[Published]) -> bool:
-    """Whether it is open between the generation that tells the moment, and the next one or that moment."""
+    """Whether it ends with the delay, and is open between the generation that tells of this, and the next one or its
+    end."""
     over_ms = min([ends.from_ms, *(one["at_ms"] for one in known[1:2])])
     resolved_ms = incident["resolved_at_ms"]
-    return bool(incident["opened_at_ms"] < over_ms and (resolved_ms is None or resolved_ms > ends.made_ms))
+    open_then = incident["opened_at_ms"] < over_ms and (resolved_ms is None or resolved_ms > ends.made_ms)
+    return bool(incident["code"] in _WITH_DELAY and open_then)
 
 
 def _ended(ends: JudgedPrediction, incident: Published, known: Sequence[Published]) -> JudgedPrediction:

@@ -256,7 +256,8 @@ def _do(found: Published) -> str:
 
 
 def _ends(known: GroupFacts, found: Published) -> tuple[str, int | None]:
-    """When the incident ends without anybody's help: the rule's word, and the next moment that something is due."""
+    """When the incident ends without anybody's help: the rule's word, and the next moment that something is due. The
+    moment is that of its end only where the rule says so: most incidents outlast a delay or a probing rebalance."""
     rule = _RULES.get(found["code"])
     text = rule.resolves if rule is not None and rule.resolves else _NOT_KNOWN
     moments: Sequence[tuple[int | None, str]] = (
@@ -265,7 +266,8 @@ def _ends(known: GroupFacts, found: Published) -> tuple[str, int | None]:
     )
     for at_ms, what in moments:
         if at_ms is not None and at_ms > known.now_ms:
-            return f"{text.rstrip('.')}; {what} {_until(known, at_ms)}", at_ms
+            ends = rule is not None and rule.ends_with_delay and at_ms == known.group["delay_until_ms"]
+            return f"{text.rstrip('.')}; {what} {_until(known, at_ms)}", at_ms if ends else None
     return text.rstrip("."), None
 
 

@@ -111,10 +111,15 @@ def test_the_group_page_has_the_ranking(page: httpx.Client) -> None:
 
 
 def test_the_group_page_and_the_api_score_what_was_predicted_by_stored_generations(page: httpx.Client) -> None:
-    line = "end of a scheduled delay: 1 of 1 prediction true, at most 738 ms after; 4 overtaken"
-    assert line in page.get("/group?cluster=alpha&group=zombies").text
+    lines = [
+        "end of a scheduled delay: 1 of 1 prediction true, at most 738 ms after; 4 overtaken",
+        "members leave (whatif): 4 of 4 predictions true",
+        "members join (whatif): 1 of 1 prediction true",
+    ]
+    shown = page.get("/group?cluster=alpha&group=zombies").text
+    assert all(line in shown for line in lines)
     told = page.get("/api/v1/why?cluster=alpha&group=zombies&since_ms=0").json()
-    assert told_score(told["predictions"]) == [line]
+    assert told_score(told["predictions"]) == lines
 
 
 def test_the_ranking_is_that_of_all_generations_read_page_by_page(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -38,6 +38,8 @@ class Rule:
     `recurs`: what it finds is usually over with the next generation; what comes again and again is a finding of the
     whole group (`fold.recurring`).
 
+    `ends_with_delay`: it ends when the scheduled delay of Connect does, if nothing else happens.
+
     For whoever is told: `confirm`, `advice` (steps, in order) and `resolves`, when it ends without anybody's help.
     """
 
@@ -63,6 +65,7 @@ class Rule:
     resolves: str = ""
     needs_every_generation: bool = True
     recurs: bool = False
+    ends_with_delay: bool = False
 
 
 def declared(names: Mapping[str, object]) -> tuple[Rule, ...]:

@@ -154,6 +154,7 @@ WINDOW_END_MOVED = Rule(
         looks("See which worker comes and goes: each departure within the delay adds to what waits."),
     ),
     resolves="When the window ends and they are assigned.",
+    ends_with_delay=True,
 )
 DELAY_WITHOUT_LOSS = Rule(
     code="CONNECT-K8",
@@ -166,6 +167,7 @@ DELAY_WITHOUT_LOSS = Rule(
     confirm=(ASSIGNMENTS,),
     advice=(looks("Nothing to do: nothing waits. The rebalance at its end is one more than needed."),),
     resolves="When the delay is over.",
+    ends_with_delay=True,
 )
 WINDOW_CUT_SHORT = Rule(
     code="CONNECT-K9",

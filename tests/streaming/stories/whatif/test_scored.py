@@ -101,8 +101,8 @@ def test_as_much_is_computed_as_is_said(monkeypatch: pytest.MonkeyPatch) -> None
 def test_it_is_told_with_the_other_predictions() -> None:
     (own,) = groups("captures/sessioned-4.3.1")
     assert told_score(score_object(scored(own))) == [
-        "whatif: members leave: 3 of 3 predictions true",
-        "whatif: members join: 4 of 4 predictions true",
-        "whatif: a member bounces: 2 of 2 predictions true",
-        "whatif: a connector is scaled: 4 of 4 predictions true",
+        "members leave (whatif): 3 of 3 predictions true",
+        "members join (whatif): 4 of 4 predictions true",
+        "a member bounces (whatif): 2 of 2 predictions true",
+        "a connector is scaled (whatif): 4 of 4 predictions true",
     ]
