@@ -44,9 +44,8 @@ REBALANCES = Metric(
 PREDICTIONS = Metric(
     name="rebalance_monitor_predictions_total",
     kind="counter",
-    help="What was said of a group's next rebalance, or whatif would have said, once it is decided. what: delay_ends, "
-    "probing_due, moves_left, incident_ends, whatif_leave, whatif_join, whatif_bounce, whatif_scale; fate: hit, early, "
-    "late, missed, overtaken, not_judged (docs/why.md). The page says it by group.",
+    help="What was said of a group's next rebalance, or whatif would have said before a change, once it is decided. The "
+    "page says it by group. Values of what and fate: docs/why.md (What was predicted).",
     labels=("cluster", "what", "fate"),
 )
 INCIDENT = Metric(
