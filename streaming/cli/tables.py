@@ -70,7 +70,8 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
     grades = ", ".join(f"{count} {grade}" for grade, count in summary["grades"].items() if count)
     console.print(
         f"{summary['records']} records, {summary['generations']} generations ({grades or 'none'}), "
-        f"{len(violations)} violations, {summary['undecodable']} undecodable, {summary['gaps']} gaps"
+        f"{counted(len(violations), 'violation')}, {summary['undecodable']} undecodable,"
+        f" {counted(summary['gaps'], 'gap')}"
     )
     for sentence in (*_not_judged(generations, others), *_resting(generations)):
         console.print(Text(sentence))

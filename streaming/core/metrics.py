@@ -44,8 +44,8 @@ REBALANCES = Metric(
 PREDICTIONS = Metric(
     name="rebalance_monitor_predictions_total",
     kind="counter",
-    help="What was said of a group's next rebalance, or whatif would have said before a change, once it is decided. The "
-    "page says it by group. Values of what and fate: docs/why.md (What was predicted).",
+    help="What was said of a group's next rebalance, or whatif would have said before a change, once it is decided. "
+    "The page says it by group. Values of what and fate: docs/why.md (What was predicted).",
     labels=("cluster", "what", "fate"),
 )
 INCIDENT = Metric(

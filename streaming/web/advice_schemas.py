@@ -70,7 +70,9 @@ ADVICE: dict[str, Schema] = {
                 "description": "What the change itself moves and stops now; null where that is not known.",
             },
             "presumed": {"type": "string", "description": "For people."},
-            "diff": array_of(TEXT, "What to change, a line each."),
+            "diff": array_of(TEXT, "What to change, a line each, under what it is for."),
+            "already": {"type": "boolean", "description": "The group has this setting now."},
+            "idle": {"type": "string", "description": "How many would have nothing to do; empty if nobody would."},
             "all": {"type": "boolean", "description": "False: there were more generations."},
             "generations": {**COUNT, "description": "So many were looked at."},
         }

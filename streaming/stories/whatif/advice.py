@@ -95,8 +95,14 @@ def told_in_lines(advice: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines(answer: Mapping[str, Any], member: str, held: str) -> Iterator[str]:
-    for figure in answer["recorded"]:
-        yield instead_of(answer, figure)
+    if answer["idle"]:
+        yield str(answer["idle"])
+    if answer["already"]:
+        yield "the group has this setting already"
+    if all(between == [answer["recorded"][figure]] * 2 for figure, between in answer["computed"].items()):
+        yield f"nothing would have changed: {'; '.join(_unchanged(answer))}"
+    else:
+        yield from (instead_of(answer, figure) for figure in answer["recorded"])
     if answer["first"] is not None:
         ranges = {figure: _range(figure, *between) for figure, between in answer["first"].items()}
         said = _THE_CHANGE if "most_held" in ranges else _FIRST
@@ -107,6 +113,11 @@ def _lines(answer: Mapping[str, Any], member: str, held: str) -> Iterator[str]:
         yield f"left out: all before the newest {answer['generations']:,} generations"
     yield str(answer["presumed"])
     yield from answer["diff"]
+
+
+def _unchanged(answer: Mapping[str, Any]) -> Iterator[str]:
+    for figure, amount in answer["recorded"].items():
+        yield f"{answer['words'][figure]}: {_amount(figure, amount)}"
 
 
 def instead_of(answer: Mapping[str, Any], figure: str) -> str:
@@ -153,6 +164,8 @@ def _object(answer: HistoryAnswer, words: SettingWords, history: AskedHistory) -
         "first": {one: list(least_and_most(first, one)) for one in of_first} if first else None,
         "presumed": words.presumed,
         "diff": list(words.diff),
+        "already": words.already,
+        "idle": words.idle,
         "all": history.whole,
         "generations": len(history.generations),
     }

@@ -9,8 +9,9 @@ from rebalance_monitor.streaming.stories.durations import exact
 from rebalance_monitor.streaming.stories.known import Published
 from .connect import DEFAULT_PRESUMED
 from .connect_history import ConnectSetting
-from .connect_past import shown_max_delay_ms
-from .other_members import TRIED_CHOICES, choices_left_out, last_life, usual_number
+from .connect_past import configured, shown_max_delay_ms
+from .consumer import most_with_partitions
+from .other_members import TRIED_CHOICES, choices_left_out, last_life, last_with_members, usual_number
 from .static_history import StaticAnswer
 from .streams_history import StreamsSetting, own_setting
 
@@ -58,12 +59,15 @@ _USUAL_NUMBER = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingWords:
-    """`figures`: those that the setting changes, with their words; `diff`: what to change, a line each."""
+    """`figures`: those that the setting changes, with their words; `diff`: what to change, a line each. `already`: the
+    group has the setting now. `idle`: who would have nothing to do; "" if nobody would."""
 
     title: str
     figures: Mapping[str, str]
     presumed: str
     diff: Sequence[str]
+    already: bool = False
+    idle: str = ""
 
 
 def assignor_words(own: str, name: str, release: str | None) -> SettingWords:
@@ -75,6 +79,7 @@ def assignor_words(own: str, name: str, release: str | None) -> SettingWords:
         " release that differs, and of cooperative-sticky with and without a second rebalance before the next member"
         " comes or goes.",
         diff=() if own == name else tuple(_restarts(own, name)),
+        already=own == name and release is None,
     )
 
 
@@ -86,7 +91,12 @@ def targets_words(own: str, name: str, release: str | None) -> SettingWords:
         presumed="Presumed: equal subscriptions, no racks, and the same members at the same times. From and to are of"
         " the ids that members and topics may have, and of the releases that differ. A member goes on reading what it"
         " keeps. A rebalance is a new target of the group.",
-        diff=(*before, "+group.protocol=consumer", f"+group.remote.assignor={name}"),
+        diff=(
+            "consumer configuration of each process:",
+            *before,
+            "+group.protocol=consumer",
+            f"+group.remote.assignor={name}",
+        ),
     )
 
 
@@ -106,6 +116,9 @@ def number_words(
             *alone.diff,
             *_diff("Deployment with one member in each pod, spec:", ": ", [("replicas", usual, members)]),
         ),
+        idle=_idle(
+            members, most_with_partitions(last_with_members(generations), assignor or own), "members", "partitions"
+        ),
     )
 
 
@@ -113,10 +126,12 @@ def _restarts(own: str, name: str) -> Iterator[str]:
     """A member joins only if it has an assignor that all others have, too: so both are there between two restarts."""
     setting = "partition.assignment.strategy="
     if own in CLASSES:
-        yield "first rolling restart:"
+        yield "consumer configuration, first rolling restart:"
         yield f"+{setting}{CLASSES[name]},{CLASSES[own]}"
-        yield "second rolling restart:"
+        yield "consumer configuration, second rolling restart:"
         yield f"-{setting}{CLASSES[name]},{CLASSES[own]}"
+    else:
+        yield "consumer configuration:"
     yield f"+{setting}{CLASSES[name]}"
 
 
@@ -138,6 +153,7 @@ def static_words(found: StaticAnswer, session_ms: int | None, *, of_streams: boo
         f" {gone}; without a request to leave they are noticed only when their session time-out is over{noticed}, and"
         f" nobody reads their partitions until then.{'' if usual else _NOT_USUAL}",
         diff=(
+            f"{'StreamsConfig' if of_streams else 'consumer configuration'} of each process:",
             "+group.instance.id=<another one for each process>",
             *([] if session_ms is None else [f"+session.timeout.ms={session_ms}"]),
         ),
@@ -179,6 +195,8 @@ def connect_words(generations: Sequence[Published], asked: ConnectSetting, until
         f" delays and absences do; a delay that runs at the end runs to its end.{beside}"
         f"{f' {DEFAULT_PRESUMED}.' if presumes else ''}",
         diff=lines,
+        already=not lines and asked.release is None,
+        idle="" if asked.workers is None else _idle_workers(generations, asked.workers),
     )
 
 
@@ -203,7 +221,20 @@ def streams_words(generations: Sequence[Published], asked: StreamsSetting) -> Se
         " caught up by the next rebalance or never do, and of end offsets that nobody knows. Computing begins with the"
         " copies that the setting asks for.",
         diff=tuple(_diff("StreamsConfig of each process:", "=", changed)),
+        already=not changed,
     )
+
+
+def _idle_workers(generations: Sequence[Published], asked: int) -> str:
+    counts = configured(last_with_members(generations))
+    return _idle(asked, len(counts) + sum(counts.values()), "workers", "connectors and tasks")
+
+
+def _idle(asked: int, most: int, called: str, held: str) -> str:
+    """`most`: so many can have anything at all."""
+    if asked <= most:
+        return ""
+    return f"At least {asked - most} of {asked} {called} would have nothing to do: {held} go to {most} of them at most."
 
 
 def _who(usual: int, asked: int, called: str) -> str:

@@ -20,6 +20,7 @@ from rebalance_monitor.assignors.consumer.model import Claim, ConsumerMember, To
 from rebalance_monitor.assignors.consumer.sticky_eras import NoSuchEra
 from rebalance_monitor.assignors.consumer.sticky_group import CannotAssign
 from rebalance_monitor.schemas.sticky_user_data import COOPERATIVE_STICKY, STICKY
+from rebalance_monitor.streaming.core.consumer.answer import RANGE
 from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.core.model.messages import listed
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
@@ -190,16 +191,29 @@ def members_of(generation: Published) -> dict[str, DealtMember]:
 def deals_of(generation: Published) -> Iterator[ClassicDeal]:
     """The assignor in each era, with the topics as the document shows them."""
     name = generation["protocol"]
-    counts: dict[str, int] = {}
-    for one in generation["members"]:
-        owned = one["owned"]["partitions"] if name == COOPERATIVE_STICKY and one["owned"] else ()
-        for topic, number in (*one["assigned"]["partitions"], *owned):
-            counts[topic] = max(counts.get(topic, 0), number + 1)
+    counts = partition_counts(generation, with_owned=name == COOPERATIVE_STICKY)
     topics = {topic: (frozenset[str](),) * count for topic, count in sorted(counts.items())}
     for era in ASSIGNORS[name].eras:
         yield ClassicDeal(name, era, topics, eager=True)
         if name == COOPERATIVE_STICKY:
             yield ClassicDeal(name, era, topics, eager=False)
+
+
+def most_with_partitions(generation: Published, name: str) -> int:
+    """How many members with equal subscriptions can have a partition: `range` gives those of each topic to the members
+    that sort first."""
+    counts = partition_counts(generation, with_owned=True).values()
+    return max(counts, default=0) if name == RANGE else sum(counts)
+
+
+def partition_counts(generation: Published, *, with_owned: bool) -> dict[str, int]:
+    """Of each topic, as the document shows them."""
+    counts: dict[str, int] = {}
+    for one in generation["members"]:
+        for share in (one["assigned"], one["owned"] if with_owned else None):
+            for topic, number in (share or {}).get("partitions", ()):
+                counts[topic] = max(counts.get(topic, 0), number + 1)
+    return counts
 
 
 def fits(deal: ClassicDeal, members: Mapping[str, DealtMember], generation: Published) -> bool:

@@ -41,6 +41,11 @@ def last_life(generations: Sequence[Published]) -> list[Published]:
     return [one for one in generations if one["incarnation"] == generations[0]["incarnation"]][::-1]
 
 
+def last_with_members(generations: Sequence[Published]) -> Published:
+    """`generations`: the newest first; the newest if nobody was in any."""
+    return next((one for one in generations if one["members"]), generations[0])
+
+
 def usual_number(life: Sequence[Published], until_ms: int) -> int:
     """How many members were there for most of the time. `life`: the oldest first."""
     lasted: Counter[int] = Counter()

@@ -135,12 +135,7 @@ def _configured(generation: Published) -> Mapping[str, int]:
     """Tasks by connector, or partitions by topic: how many there are, as the document shows them."""
     if generation["protocol_type"] == CONNECT:
         return configured(generation)
-    counts: dict[str, int] = {}
-    for one in generation["members"]:
-        for share in (one["assigned"], one["owned"]):
-            for topic, number in (share or {}).get("partitions", ()):
-                counts[topic] = max(counts.get(topic, 0), number + 1)
-    return counts
+    return consumer.partition_counts(generation, with_owned=True)
 
 
 def _fate(change: _SeenChange, known: Sequence[Published], place: int) -> Fate:
