@@ -196,6 +196,10 @@ def comes_and_goes(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
     return found
 
 
+_TOPICS_CHANGE = frozenset({"unknown", "subscription_changed"})
+"""With these causes a topic or partition may be new."""
+
+
 def topics_that_changed(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
     """Partitions that nobody had before, while the same members stayed."""
     found: dict[int, Explained] = {}
@@ -207,7 +211,7 @@ def topics_that_changed(known: Sequence[SeenRebalance]) -> Mapping[int, Explaine
         if one.topics is None or not one.consumer:
             continue
         grown = {name: max(numbers) for name, numbers in one.topics.items() if max(numbers) > largest.get(name, -1)}
-        if records >= 2 and grown and not one.movers and one.after and one.kinds <= {"unknown"} and one.classic:
+        if records >= 2 and grown and not one.movers and one.after and one.kinds <= _TOPICS_CHANGE and one.classic:
             more = sorted(name for name in grown if name in largest)
             new = sorted(name for name in grown if name not in largest)
             names = tuple(more or new)

@@ -20,7 +20,7 @@ from .catalogue import CONTESTED
 from .laws import CONSUMER, ConsumerLaw
 from .members import ReadMembers
 from .state import ConsumerState, LastJoin
-from .subscriptions import shares_of
+from .subscriptions import shares_of, subscribed
 from .unowned import Waits
 
 
@@ -50,6 +50,7 @@ def judged(
         for member in body.members
         if isinstance(member.assignment, ConsumerAssignment)
     }
+    topics = subscribed(body)
     sightings = static_members.seen(state.sightings, body, row.timestamp_ms)
     published = published_as(
         view,
@@ -57,7 +58,7 @@ def judged(
         shares=shares_of,
         verdict=verdict,
         diff=diff_of(state.holds, holds),
-        cause=_causes(view, state, holds, static_members.replaced(state.sightings, sightings), row),
+        cause=_causes(view, state, holds, static_members.replaced(state.sightings, sightings), topics, row),
         repeats=again,
     )
     outputs: list[Output] = [published]
@@ -84,6 +85,7 @@ def judged(
     after = ConsumerState(
         last=last,
         holds=holds,
+        subscribed=tuple(topics[name] for name in holds),
         held_since_ms=since_ms,
         last_join=joined,
         waits=waits,
@@ -112,7 +114,12 @@ def _missed(view: GroupView, state: ConsumerState, row: Row) -> MissedMembers:
 
 
 def _causes(
-    view: GroupView, state: ConsumerState, holds: Mapping[str, object], replaced: Sequence[str], row: Row
+    view: GroupView,
+    state: ConsumerState,
+    holds: Mapping[str, object],
+    replaced: Sequence[str],
+    topics: Mapping[str, int],
+    row: Row,
 ) -> tuple[Cause, ...]:
     evidence = (Evidence(source=source_of(row)),)
     joined, gone = sorted(set(holds) - set(state.holds)), sorted(set(state.holds) - set(holds))
@@ -123,6 +130,12 @@ def _causes(
         found.append(Cause(kind="member_joined", subjects=_members(joined), evidence=evidence))
     if gone:
         found += _gone(view, state, gone, body_of(row).state_ms, evidence)
+    before = zip(state.holds, state.subscribed, strict=False)
+    if changed := [name for name, digest in before if digest and topics.get(name, 0) not in (0, digest)]:
+        subjects = _members(sorted(changed))
+        found.append(
+            Cause(kind="subscription_changed", subjects=subjects, certainty=Certainty.LIKELY, evidence=evidence)
+        )
     return tuple(found) or (Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence),)
 
 

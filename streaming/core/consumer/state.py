@@ -23,14 +23,16 @@ class LastJoin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerState:
-    """`holds`: the partitions of each member after the last record; `held_since_ms`: the time of the first record since
-    the group had no members, by the coordinator's clock. `waits`: what the last record left to be done. `sightings`:
+    """`holds`: the partitions of each member after the last record; `subscribed`, in the same order: a digest of the
+    topics it subscribes to (0: not known). `held_since_ms`: the time of the first record since the group had no
+    members, by the coordinator's clock. `waits`: what the last record left to be done. `sightings`:
     the processes of static members; `missed`: those that went and did not come back. `first`: the verdict on the newest
     generation, in case it is written again. `answers`: what sticky leaders answered. `habits`: what an assignor that
     nobody knows has shown."""
 
     last: LastRecord | None = None
     holds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    subscribed: tuple[int, ...] = ()
     held_since_ms: int | None = None
     last_join: LastJoin = LastJoin()
     waits: Waits = field(default_factory=Waits)

@@ -9,6 +9,8 @@ unreadable. Groups of other lifecycles have Kafka's own leaders: for them such a
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from zlib import crc32
 
 from rebalance_monitor.schemas import consumer_protocol
 from rebalance_monitor.schemas.consumer_protocol import ConsumerAssignment, ConsumerSubscription
@@ -57,6 +59,17 @@ def subscription_of(member: MemberRow) -> ConsumerSubscription | None:
     if isinstance(found, ShortSubscription):
         return found.read
     return found if isinstance(found, ConsumerSubscription) else None
+
+
+def subscribed(body: GroupGeneration) -> dict[str, int]:
+    """A digest of the topics of each member, by its instance id or member id; 0 where nobody can read them."""
+    found = ((one.instance_id or one.member_id, subscription_of(one)) for one in body.members)
+    return {name: 0 if read is None else _digest(read.topics) for name, read in found}
+
+
+@lru_cache(maxsize=1_000)
+def _digest(topics: tuple[str, ...]) -> int:
+    return crc32("\0".join(sorted(topics)).encode(errors="surrogatepass")) or 1
 
 
 def short_members(body: GroupGeneration) -> Iterator[MemberRow]:

@@ -24,6 +24,7 @@ DID = {
     "member stop": "member_left",
     "member abandon (no leave request)": "member_lost",
     "process kill -9": "member_lost",
+    "member topics": "subscription_changed",
 }
 ALSO = {"member_gone": ("member_left", "member_lost"), "member_replaced": ("member_joined",)}
 """`member_replaced`: a process with the instance id of another one started."""
