@@ -16,10 +16,11 @@ from itertools import islice, product
 from rebalance_monitor.assignors.connect.round import CannotAssign
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.advice.cluster import RESTART_MS, Worker
+from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.observed import EAGER
+from rebalance_monitor.streaming.stories.durations import exact
 from rebalance_monitor.streaming.stories.known import Published, names_of
 from .change import CannotPredict, Concerned, GroupChange, Ids, ids_to_come
-from .connect import DEFAULT_PRESUMED
 from .connect_figures import figures_of, held_by
 from .connect_history import (
     INCREMENTAL,
@@ -41,7 +42,7 @@ PROTOCOLS = (EAGER, *INCREMENTAL)
 TRIED_IDS = 4
 MOST_RESTARTED = 50
 _PRESUMED = "nobody else comes or goes, and each worker leaves as it ends"
-_OF_DELAY = f"{DEFAULT_PRESUMED}, or --delay until then, too"
+_DELAY = "until the last step scheduled.rebalance.max.delay.ms is {}: no known rebalance shows it"
 
 
 def rolling_restart(
@@ -77,9 +78,14 @@ def rolling_restart(
     return RollingRestart(
         title="one rolling restart, the leader last",
         steps=steps_of([names[one] for one in order], then, courses),
-        presumed=_PRESUMED if shown or not _waits(courses) else f"{_PRESUMED}; {_OF_DELAY}",
+        presumed=_PRESUMED if shown or not _waits(courses) else f"{_PRESUMED}; {_presumed_delay(setting)}",
         away_ms=RESTART_MS,
     )
+
+
+def _presumed_delay(setting: ConnectSetting) -> str:
+    default = f"Kafka's default, {exact(DEFAULT_MAX_DELAY_MS)}"
+    return _DELAY.format(default if setting.delay_ms is None else f"{default}, or {exact(setting.delay_ms)}")
 
 
 def _waits(courses: Iterable[Sequence[HistoryFigures]]) -> bool:

@@ -144,7 +144,8 @@ def test_each_step_of_a_real_migration_of_connect_moved_what_is_computed(
 def test_a_delay_that_nothing_shows_is_presumed_and_said() -> None:
     generations = until(UPGRADE, "migration", 12)
     assert (
-        "presumed to be Kafka's default" in rolling_restart(generations, ConnectSetting(protocol="sessioned")).presumed
+        "max.delay.ms is Kafka's default, 5 min: no known"
+        in rolling_restart(generations, ConnectSetting(protocol="sessioned")).presumed
     )
     eager = rolling_restart(until(UPGRADE, "migration", 5), ConnectSetting(protocol="compatible"))
     assert "default" not in eager.presumed, "nobody waits"
