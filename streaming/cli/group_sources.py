@@ -32,9 +32,10 @@ from rebalance_monitor.streaming.stories.whatif.usual_advice import looked_at, u
 from rebalance_monitor.streaming.stories.why import ranking, ranking_object
 from rebalance_monitor.streaming.web import fleet
 from rebalance_monitor.streaming.web.attention import Attention, incident_object, storms
-from rebalance_monitor.streaming.web.rows import NOBODY, GroupName, GroupRow, IncidentRow
+from rebalance_monitor.streaming.web.rows import NOBODY, GroupName, IncidentRow
 from .captures import knowledge_of, records_of, settings_of, until_of
 from .exit_codes import InputError
+from .group_then import known_at
 from .guarded import Guarded
 from .moments import clock_ms
 from .monitor_api import MonitorApi, NotThere, Where
@@ -102,49 +103,6 @@ class GroupSource(Protocol):
 
     def costs(self, question: CostQuestion) -> Object:
         """What rebalances cost, as the API answers."""
-
-
-def known_at(
-    key: GroupName, generations: Sequence[Object], violations: Iterable[Object], at_ms: int, status: str = ""
-) -> GroupFacts:
-    """A group as its last generation (the newest first) and its incidents show it. `status`: Kafka's word, "" where
-    it is not known; `violations`: those that had opened until then, in their last state."""
-    rows = [
-        IncidentRow(_as_of(one, at_ms), key[0], key[1], historic=False, judged_by="", version="")
-        for one in violations
-        if one["opened_at_ms"] <= at_ms and (one["resolved_at_ms"] is None or one["resolved_at_ms"] > at_ms)
-    ]
-    attention = Attention((), at_ms, storms(rows))
-    shown = [attention.of(one) for one in rows]
-    state = fleet.group_state(_row(key, generations, status), shown, "", at_ms)
-    return GroupFacts(fleet.group_object(state), at_ms, generations, [incident_object(one) for one in shown])
-
-
-def _as_of(violation: Object, at_ms: int) -> Object:
-    """Open, as it was then; what else of it changed since is not known."""
-    fired_ms = violation["fired_at_ms"]
-    return {**violation, "resolved_at_ms": None, "firing": fired_ms is not None and fired_ms <= at_ms}
-
-
-def _row(key: GroupName, generations: Sequence[Object], status: str) -> GroupRow:
-    if not generations:
-        return GroupRow(*key, 0, None, "", None, 0, 0, None, None, None, "", status)
-    last = generations[0]
-    return GroupRow(
-        cluster=key[0],
-        group=key[1],
-        incarnation=last["incarnation"],
-        generation=last["generation"],
-        protocol_type=last["protocol_type"],
-        protocol=last["protocol"],
-        members=0 if status in NOBODY else len(last["members"]),
-        unassigned=len(last.get("unassigned", ())),
-        delay_ms=last.get("delay_ms"),
-        grade=last["verdict"]["grade"],
-        at_ms=last["at_ms"],
-        version="",
-        status=status,
-    )
 
 
 class MonitorGroups:
@@ -240,7 +198,7 @@ class CapturedGroups:
                 self._violations.setdefault(key, []).append(one)
         for key, generations in self._generations.items():
             self._generations[key] = with_all_reasons(generations, [one for one in said if one.group == key[1]])
-        self._status = {(one.cluster, one.group): one.state for one in results if isinstance(one, Standing)}
+        self._standing_of = {(one.cluster, one.group): one for one in results if isinstance(one, Standing)}
         last = {(one.cluster, one.group, one.job): one for one in results if isinstance(one, JobState)}
         self._parts = {
             (one.incident_id, one.opened_at_ms, one.subjects): one for one in results if isinstance(one, Part)
@@ -264,7 +222,8 @@ class CapturedGroups:
         if key not in self._generations and key not in self._violations:
             raise NotThere(f"no such group is in the capture: {key[1]}")
         several = list(islice(self.generations(key), recent))
-        return known_at(key, several, self._violations.get(key, ()), self.at_ms, self._status.get(key, ""))
+        jobs = len(self.jobs(key))
+        return known_at(key, several, self._violations.get(key, ()), self.at_ms, self._standing_of.get(key), jobs)
 
     def generations(self, key: GroupName, since_ms: int | None = None) -> Iterator[Object]:
         return (one for one in self._generations.get(key, ()) if since_ms is None or one["at_ms"] >= since_ms)
@@ -289,8 +248,9 @@ class CapturedGroups:
 
     def advice(self, key: GroupName, since_ms: int) -> Object:
         found, whole = looked_at(self.generations(key, since_ms))
-        there = self._status.get(key) not in NOBODY
-        return usual_object(AskedHistory(*key, found, whole=whole, until_ms=self.at_ms, there=there), since_ms)
+        return usual_object(
+            AskedHistory(*key, found, whole=whole, until_ms=self.at_ms, there=self._there(key)), since_ms
+        )
 
     def at_once(self, since_ms: int) -> Object:
         moments = (
@@ -324,11 +284,16 @@ class CapturedGroups:
         )
         return answer([*generations, *filter(None, found)], question, lambda *_: "")
 
+    def _there(self, key: GroupName) -> bool:
+        """Whether anybody is in the group at the end, or that is not known."""
+        last = self._standing_of.get(key)
+        return last is None or last.state not in NOBODY
+
     def _standing(self, from_ms: int, until_ms: int) -> list[GroupStanding]:
         """The groups that had members then. Of one that is empty at the end, and not seen since, that is not known."""
         found = []
         for key, own in self._generations.items():
-            there = self._status.get(key) not in NOBODY or own[0]["at_ms"] >= from_ms
+            there = self._there(key) or own[0]["at_ms"] >= from_ms
             last = next((one for one in own if one["at_ms"] <= until_ms), None)
             if there and last is not None:
                 found.append(standing(last))

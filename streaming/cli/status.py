@@ -202,7 +202,9 @@ def _what(known: GroupFacts) -> str:
     if rules:
         return ", ".join(dict.fromkeys(rules))
     until_ms = known.group["delay_until_ms"]
-    return f"delay until {utc(until_ms)}" if until_ms is not None else ""
+    if until_ms is not None:
+        return f"delay until {utc(until_ms)}"
+    return "no worker in the group" if known.group["state"] == "waiting" else ""
 
 
 def _title(known: GroupFacts) -> Text:

@@ -14,6 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
+from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.settled import Demand, StillDue, waits_for
 from rebalance_monitor.streaming.web.rows import NOBODY, GroupName
@@ -187,7 +188,7 @@ def _end(found: dict[str, list[StillDue]], question: Question, arguments: argpar
 def _sentence(found: dict[str, list[StillDue]]) -> str:
     """One sentence about the first group, and how many there are."""
     group, waits = next(iter(found.items()))
-    more = f" (and {len(found) - 1} more groups)" if len(found) > 1 else ""
+    more = f" (and {counted(len(found) - 1, 'more group')})" if len(found) > 1 else ""
     return f"{group} waits: {'; '.join(one.sentence for one in waits)}{more}"
 
 

@@ -66,7 +66,7 @@ def waits_for(known: GroupFacts, jobs: Sequence[Published], demand: Demand) -> I
             yield StillDue(f"a rebalance does not end: {' '.join(one['violation']['message'].split())}")
     yield from _delay(known, latest)
     yield from _unassigned(known, latest)
-    if latest["protocol_type"] == "connect":
+    if latest["protocol_type"] == "connect" and known.group["members"]:
         yield from _statuses(latest, jobs)
     streams = latest.get("streams")
     if streams is not None:

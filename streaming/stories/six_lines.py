@@ -29,7 +29,12 @@ _WAIT_IS_OVER_BY_ITSELF = (
     "nothing, if they may stand still until then: they are assigned when the delay ends, even if the worker is back"
     " before; a smaller scheduled.rebalance.max.delay.ms shortens the next wait"
 )
-_NOBODY_THERE = "start a worker of the group"
+_NOBODY_LEFT = "the last worker is no longer in the group; no record says why"
+_FIRST_WORKER = (
+    "when a worker joins; all_workers_gone is reported once there was none for the scheduled delay, or for the session"
+    " time-out where that is longer"
+)
+_START_A_WORKER = "start a worker of the group: the first one gets everything; see why the last one ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +90,16 @@ def _of_wait(known: GroupFacts) -> SixLines:
     wait = latest.get("wait") if latest is not None else None
     until_ms = group["delay_until_ms"]
     if until_ms is None:
-        what = f"waiting: nobody is in the group, and {jobs_text(group['unassigned'])} have no worker"
-        ends = "when a worker joins"
-        return SixLines(what, _last(known), jobs_text(group["unassigned"]), _cause_of(latest), ends, _NOBODY_THERE)
+        since_ms = group.get("status_ms")
+        return SixLines(
+            what="waiting: no worker is in the group, so nothing runs",
+            since=_last(known) if since_ms is None else _since(known, since_ms),
+            harmed=f"the whole group: {jobs_text(group['unassigned'])}",
+            caused=_NOBODY_LEFT,
+            ends=_FIRST_WORKER,
+            do=_START_A_WORKER,
+            since_ms=since_ms,
+        )
     subjects = [] if wait is None else [one["id"] for one in wait["subjects"]]
     because = "" if wait is None else listed(wait["because"], MOST_NAMES)
     back = "" if wait is None or not wait["only_delay"] else "; it is back, and nothing but the delay keeps them idle"

@@ -60,6 +60,7 @@ _GROUP = {
         "goes on under another protocol than the classic one, and where the monitor failed at the record; "
         "empty where not known.",
     },
+    "status_ms": {**MOMENT, "description": "When the record that shows `status` was written; null where not known."},
     "protocol_type": TEXT,
     "protocol": {"type": ["string", "null"]},
     "incarnation": COUNT,

@@ -113,6 +113,7 @@ def group_object(state: GroupState) -> Object:
         "team": state.team,
         "state": state.state,
         "status": row.status,
+        "status_ms": row.standing_ms,
         "protocol_type": row.protocol_type,
         "protocol": row.protocol,
         "incarnation": row.incarnation,

@@ -243,9 +243,16 @@ def test_groups_that_are_not_there_are_not_at_rest(capsys: pytest.CaptureFixture
 
 
 def test_a_group_without_members_is_waited_for_where_it_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wait", *STEADY, "--all-groups", "--stable", "1s"]) == DONE
-    assert main(["wait", *STEADY, "--group", "steady", "--stable", "1s"]) == NOT_YET
+    left = ["--capture", str(CAPTURES.parent / "captures-groups" / "java-classic")]
+    assert main(["wait", *left, "--all-groups", "--stable", "1s"]) == DONE
+    assert main(["wait", *left, "--group", "j-sticky", "--stable", "1s"]) == NOT_YET
     assert "the group is Empty" in capsys.readouterr().err
+
+
+def test_a_connect_cluster_without_a_worker_is_not_at_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    """What its workers have left has no holder, named with `--group` or not."""
+    assert main(["wait", *STEADY, "--all-groups", "--stable", "1s"]) == NOT_YET
+    assert "steady waits: the group is Empty; nobody has 14 connectors and tasks\n" in capsys.readouterr().err
 
 
 def test_a_cluster_that_cannot_be_read_is_not_caught_up_where_another_one_is() -> None:
@@ -325,3 +332,12 @@ def test_a_cluster_that_nobody_knows_is_an_error(capsys: pytest.CaptureFixture[s
     assert "no cluster 'nope' with groups is known; known are: zombie; correct --cluster" in told.err
     assert told.out == ""
     assert main(["status", *ZOMBIE, "--cluster", "zombie", "--at", "2026-11-20T12:28:57Z"]) == DONE
+
+
+def test_a_connect_cluster_without_a_worker_is_never_fine() -> None:
+    """Also before the incident opens that says so: its connectors stand still from the first moment on."""
+    found = capture_of(STEADY[1])
+    (known,) = found.overview()
+    jobs = found.jobs((known.group["cluster"], known.group["group"]))
+    assert (known.group["status"], known.group["incidents"], known.group["unassigned"]) == ("Empty", 0, len(jobs))
+    assert known.group["state"] == "waiting"

@@ -20,6 +20,7 @@ ANSWERS = Path(__file__).parent / "answers"
 VECTORS = Path(__file__).parents[2] / "vectors"
 MINUTE_MS = 60_000
 ZOMBIE, DOUBLED_AT = "captures/zombie", "2026-11-20T12:29:13Z"
+STEADY, RESTS_AT = "captures/steady", "2026-11-20T12:12:00Z"
 PROBING, PROBED_AT = "captures-groups/streams-probing", "2026-11-23T06:58:53Z"
 
 
@@ -90,8 +91,13 @@ def stuck_in_a_rebalance() -> GroupFacts:
     return known_of(stuck())
 
 
+def no_worker_left() -> GroupFacts:
+    """Connect: all workers have ended; the incident that says so opens when the delay is over."""
+    return captured(STEADY, "steady")
+
+
 def at_rest() -> GroupFacts:
-    return captured("captures/steady", "steady")
+    return captured(STEADY, "steady", RESTS_AT)
 
 
 DRILLS: tuple[Callable[[], GroupFacts], ...] = (
@@ -101,6 +107,7 @@ DRILLS: tuple[Callable[[], GroupFacts], ...] = (
     streams_that_never_stop_probing,
     stuck_behind_one_member,
     stuck_in_a_rebalance,
+    no_worker_left,
     at_rest,
 )
 

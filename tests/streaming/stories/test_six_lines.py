@@ -55,14 +55,16 @@ def test_a_group_without_members_and_with_tasks_waits_for_a_worker() -> None:
         **known.group,
         "state": "waiting",
         "status": "Empty",
+        "status_ms": known.now_ms - 20_000,
         "members": 0,
         "unassigned": 3,
         "delay_until_ms": None,
     }
     answer = six_lines(replace(known, incidents=(), group=empty))
-    assert answer.what == "waiting: nobody is in the group, and 3 connectors and tasks have no worker"
-    assert answer.do == "start a worker of the group"
-    assert answer.ends_ms is None
+    assert answer.what == "waiting: no worker is in the group, so nothing runs"
+    assert answer.since.endswith("(20 s ago)")
+    assert answer.do.startswith("start a worker of the group")
+    assert (answer.since_ms, answer.ends_ms) == (known.now_ms - 20_000, None)
 
 
 def test_information_alone_harms_nobody() -> None:
