@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import queue
 import re
 import subprocess
 import sys
+import threading
 import time
 import venv
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,6 +23,8 @@ ENVIRONMENT = ROOT / ".venv"
 STAMP = ENVIRONMENT / "installed-lock"
 MINIMUM = (3, 11)
 PROGRESS_EVERY_S = 10.0
+DOWNLOADS = re.compile(r"\s+Downloading (\S+) \(([\d.]+) (kB|MB|GB|bytes)\)")
+PER_MB = {"bytes": 1e-6, "kB": 1e-3, "MB": 1.0, "GB": 1e3}
 
 
 def fingerprint() -> str:
@@ -45,16 +50,15 @@ def refuse(sentence: str) -> SystemExit:
     return SystemExit(2)
 
 
-def step(what: str, command: list[str]) -> None:
+def step(what: str, packages: int, command: list[str]) -> None:
     """Run one installation step; on failure stop with one sentence, behind pip's own words if it is unknown."""
-    print(f"install: {what} …", flush=True)
     began = time.monotonic()
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
     process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
-        said = "".join(followed(process.stdout or (), what, time.monotonic))
+        said = "".join(followed(ticking(process.stdout or ()), Progress(what, packages), time.monotonic))
     except BaseException:
         process.terminate()
         raise
@@ -67,16 +71,69 @@ def step(what: str, command: list[str]) -> None:
     print(f"install: {what}: {time.monotonic() - began:.0f} s", flush=True)
 
 
-def followed(lines: Iterable[str], what: str, clock_s: Callable[[], float]) -> Iterator[str]:
-    """The lines as pip writes them; every ten seconds, and before it unpacks, a line says how far it is."""
-    fetched, said_s = 0, clock_s()
-    for line in lines:
-        fetched += line.startswith("Collecting ")
-        unpacks = line.startswith("Installing collected packages")
-        if unpacks or clock_s() - said_s >= PROGRESS_EVERY_S:
-            said_s = clock_s()
-            print(f"install: {what}: {fetched} packages found{', unpacking' if unpacks else ''}", flush=True)
+def ticking(lines: Iterable[str]) -> Iterator[str | None]:
+    """The lines as they come, and None for each second without one: pip says nothing while it downloads a file."""
+    came: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+
+    def read() -> None:
+        for line in lines:
+            came.put(line)
+        came.put(None)
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    while True:
+        try:
+            line = came.get(timeout=1.0)
+        except queue.Empty:
+            yield None
+            continue
+        if line is None:
+            return
         yield line
+
+
+@dataclass
+class Progress:
+    """How far pip is, by its lines. `file`: what it downloads now; `fetched_mb`: all that it has begun to download."""
+
+    what: str
+    packages: int
+    found: int = 0
+    fetched_mb: float = 0.0
+    file: str = ""
+    unpacks: bool = False
+
+    def take(self, line: str) -> None:
+        self.found += line.startswith("Collecting ")
+        self.unpacks = self.unpacks or line.startswith("Installing collected packages")
+        begun = DOWNLOADS.match(line)
+        if begun is not None:
+            self.fetched_mb += float(begun[2]) * PER_MB[begun[3]]
+            self.file = f"{begun[1].rpartition('/')[2]} ({begun[2]} {begun[3]})"
+        elif line.strip():
+            self.file = ""
+
+    def text(self) -> str:
+        counted = f"{self.what}: {self.found} of {self.packages} packages, {self.fetched_mb:,.0f} MB downloaded"
+        if self.unpacks:
+            return f"{counted}; unpacking"
+        return f"{counted}; downloading {self.file}" if self.file else counted
+
+
+def followed(lines: Iterable[str | None], progress: Progress, clock_s: Callable[[], float]) -> Iterator[str]:
+    """The lines as pip writes them. A line of our own says how far it is: at first, every ten seconds whether pip says
+    anything or not, and before it unpacks."""
+    print(f"install: {progress.what} …", flush=True)
+    said_s = clock_s()
+    for line in lines:
+        unpacked = progress.unpacks
+        progress.take(line or "")
+        if progress.unpacks is not unpacked or clock_s() - said_s >= PROGRESS_EVERY_S:
+            said_s = clock_s()
+            print(f"install: {progress.text()}", flush=True)
+        if line is not None:
+            yield line
 
 
 def main() -> int:
@@ -96,8 +153,9 @@ def main() -> int:
             "with Python's venv module"
         ) from None
     pip = [str(python), "-m", "pip", "install", "--progress-bar", "off", "--disable-pip-version-check"]
-    step("locked packages (about 1.3 GB)", [*pip, "--require-hashes", "-r", "requirements.lock"])
-    step("this project", [*pip, "--no-deps", "-e", "."])
+    locked = len(re.findall(r"^\w\S*==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE))
+    step("locked packages (about 1.3 GB)", locked, [*pip, "--require-hashes", "-r", "requirements.lock"])
+    step("this project", 1, [*pip, "--no-deps", "-e", "."])
     STAMP.write_text(wanted)
     return 0
 

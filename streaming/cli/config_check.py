@@ -10,6 +10,7 @@ from rebalance_monitor.streaming.config.kafka import KafkaSection
 from rebalance_monitor.streaming.config.rights import rights_of
 from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.config.settings import Settings, lacking
+from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.polling.log_files import unreadable
 from .config_owners import notes_of
 from .exit_codes import BAD_INPUT, DONE, InputError
@@ -35,14 +36,15 @@ def config_check(path: str | None, *, connect: bool, output: str) -> int:
             print_json({"kind": "note", "text": note})
     else:
         names = ", ".join(cluster.name for cluster in settings.clusters)
-        print(f"{source(path)}: sound; clusters: {names}")
+        later = " by itself, brokers, database and receivers are asked next" if connect else ""
+        print(f"{source(path)}: sound{later}; clusters: {names}", flush=True)
         if not client_installed():
             print(UNCHECKED)
         for note in notes_of(settings):
             print(visible(f"note: {note}"))
         for problem in _not_followed(settings):
             print(visible(problem))
-    return _connected(settings, output) if connect else DONE
+    return _connected(settings, source(path), output) if connect else DONE
 
 
 def _not_followed(settings: Settings) -> Iterator[str]:
@@ -147,16 +149,20 @@ def _names_a_database(dsn: str) -> bool:
     return all(not port or (port.isdecimal() and 0 < int(port) <= HIGHEST_PORT) for port in ports)
 
 
-def _connected(settings: Settings, output: str) -> int:
+def _connected(settings: Settings, name: str, output: str) -> int:
     from .config_connect import answers
 
-    sound = True
+    asked = failed = 0
     for answer in answers(settings):
-        sound = sound and answer.problem is None
+        asked += 1
+        failed += answer.problem is not None
         if output == "json":
             print_json(
                 {"kind": "answer", "what": answer.what, "sound": answer.problem is None, "problem": answer.problem}
             )
         else:
-            print(visible(f"{answer.what}: {answer.problem or 'sound'}"))
-    return DONE if sound else BAD_INPUT
+            print(visible(f"{answer.what}: {answer.problem or 'sound'}"), flush=True)
+    if output != "json":
+        told = f"not sound: {failed} of {counted(asked, 'check')} failed" if failed else f"sound: all {asked} checks"
+        print(f"{name}: {told}")
+    return BAD_INPUT if failed else DONE

@@ -1,6 +1,7 @@
 """`config init`: a commented configuration for a live cluster: its Connect clusters with their topics, its Streams
 applications. What brokers do not tell stands in it as a comment, for whoever knows it."""
 
+import os
 from collections.abc import Iterable, Iterator
 
 import yaml
@@ -16,6 +17,7 @@ from .opening import need, settings_from
 CONNECT, STREAMS = "connect", "stream"
 """The protocol type of groups of workers; the protocol of Streams applications."""
 NAME = "own"
+DSN = "REBALANCE_MONITOR__DATABASE__DSN"
 _ONE_LINE = 10**9
 
 
@@ -32,10 +34,14 @@ def config_init(config: str | None, servers: str | None, out: str | None) -> int
             file.write(text)
     except OSError as why:
         raise InputError(f"{out} can't be written ({why.strerror}); name a file that is not there yet") from why
-    print(
-        f"{out} is written; fill in what it asks for, then run: rebalance-monitor config check --connect --config {out}"
-    )
+    print(f"{out} is written; {_left_to_do()}then run: rebalance-monitor config check --connect --config {out}")
     return DONE
+
+
+def _left_to_do() -> str:
+    """What must be there before the file will do."""
+    given = "" if DSN in os.environ else f"give database.dsn, in it or as {DSN}, "
+    return f"fill in what its comments ask for, as far as you know it; {given}"
 
 
 def _section(config: str | None, servers: str | None) -> ClusterSection:
@@ -106,7 +112,7 @@ def file_lines(section: ClusterSection, groups: Iterable[Snapshot], topics: Iter
         yield "        probing_interval_ms:  # probing.rebalance.interval.ms; Kafka's default is 600000"
     yield f"    # Other groups that were found: {len(every) - len(connect) - len(streams)}. They need no entry."
     yield "database:"
-    yield "  # postgresql://monitor@db/monitor; with a password in it, put it into REBALANCE_MONITOR__DATABASE__DSN"
+    yield f"  # such as postgresql://monitor@db/monitor; {DSN} overrides it: put it there if it has a password"
     yield "  dsn:"
 
 

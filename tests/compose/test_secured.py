@@ -56,8 +56,9 @@ def checked(machine: Machine, name: str, other: Mapping[str, str | None] | None 
         env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.stderr == ""
-    wrong = [line for line in done.stdout.splitlines() if ": sound" not in line]
-    assert done.returncode == (2 if wrong else 0)
+    *lines, end = done.stdout.splitlines()
+    wrong = [line for line in lines if ": sound" not in line]
+    assert (done.returncode, ": sound" in end) == (2 if wrong else 0, not wrong)
     return wrong
 
 

@@ -4,14 +4,38 @@ from itertools import count
 
 import pytest
 
-from lab.install import PROGRESS_EVERY_S, followed
+from lab.install import PROGRESS_EVERY_S, Progress, followed, ticking
+
+LARGE = "  Downloading https://index.example/pyspark-4.0.1.tar.gz (434.2 MB)\n"
+
+
+def told(capsys: pytest.CaptureFixture[str], lines: list[str | None]) -> tuple[list[str], list[str]]:
+    """What is kept of pip's lines, and what is printed; a quarter of the interval passes at each look at the clock."""
+    clock = count(0, PROGRESS_EVERY_S / 4)
+    kept = list(followed(lines, Progress("packages", 8), lambda: next(clock)))
+    return kept, capsys.readouterr().out.splitlines()
 
 
 def test_how_far_it_is_stands_in_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     packages = [f"Collecting p{number}==1 (from -r requirements.lock)\n" for number in range(6)]
     lines = [*packages, "Installing collected packages: p0, p1\n", "Successfully installed p0 p1\n"]
-    clock = count(0, PROGRESS_EVERY_S / 4)
-    assert list(followed(lines, "packages", lambda: next(clock))) == lines, "what pip says is kept for its errors"
-    said = capsys.readouterr().out.splitlines()
-    assert said[-1] == "install: packages: 6 packages found, unpacking"
+    kept, said = told(capsys, [*lines])
+    assert kept == lines, "what pip says is kept for its errors"
+    assert said[0] == "install: packages …"
+    assert said[-1] == "install: packages: 6 of 8 packages, 0 MB downloaded; unpacking"
     assert 1 < len(said) < len(lines)
+
+
+def test_a_long_download_is_named_with_its_size_while_pip_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["Collecting a==1\n", "  Downloading a-1.whl (800 kB)\n", "Collecting pyspark==4.0.1\n", LARGE]
+    kept, said = told(capsys, [*lines, *[None] * 40])
+    assert kept == lines
+    assert len(said) > 5
+    assert (
+        said[-1] == "install: packages: 2 of 8 packages, 435 MB downloaded; downloading pyspark-4.0.1.tar.gz (434.2 MB)"
+    )
+
+
+def test_every_line_comes_in_its_order() -> None:
+    lines = [f"{number}\n" for number in range(100)]
+    assert [line for line in ticking(lines) if line is not None] == lines

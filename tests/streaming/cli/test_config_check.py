@@ -95,6 +95,21 @@ def test_what_run_would_refuse_is_said(
     assert "\x1b" not in said
 
 
+def test_what_is_asked_is_not_called_sound_before_it_has_answered(
+    written: Written, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody listens at port 1: the end says how many checks failed, and the beginning only what the file tells."""
+    path = written(
+        "database: {dsn: 'postgresql://m@127.0.0.1:1/m'}\nclusters: [{name: a, bootstrap_servers: '127.0.0.1:1'}]\n"
+    )
+    code, said = check(path, capsys, "--connect")
+    first, *answers, last = said.splitlines()
+    assert first == f"{path}: sound by itself, brokers, database and receivers are asked next; clusters: a"
+    failed = [line for line in answers if not line.endswith(": sound")]
+    assert [line.split(": ")[0] for line in failed] == ["cluster a", "database"]
+    assert (code, last) == (2, f"{path}: not sound: 2 of {len(answers)} checks failed")
+
+
 def test_every_reason_is_one_line(written: Written, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = check(written("{}"), capsys)
     assert code == 2

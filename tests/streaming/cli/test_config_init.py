@@ -1,12 +1,14 @@
 """The configuration that is written for a cluster is sound, whatever its groups and topics are called."""
 
+from pathlib import Path
+
 import pytest
 import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli import main
-from rebalance_monitor.streaming.cli.config_init import file_lines
+from rebalance_monitor.streaming.cli.config_init import DSN, file_lines
 from rebalance_monitor.streaming.config.clusters import ClusterSection
 from rebalance_monitor.streaming.config.loading import checked
 from rebalance_monitor.streaming.config.settings import Settings
@@ -60,6 +62,20 @@ def test_groups_that_need_no_entry_are_counted() -> None:
     text, section = written([Snapshot("orders", "Empty", "consumer", ""), Snapshot("x", "Stable", "other", "y")], [])
     assert "Other groups that were found: 2. They need no entry." in text
     assert (section.connect, section.streams) == ({}, {})
+
+
+def test_the_file_is_sound_as_it_is_written_where_the_environment_names_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As the tutorial's fourth step has it: no command of it ends with an error."""
+    path = tmp_path / "monitor.yaml"
+    section = ClusterSection.model_validate({"name": "own", "bootstrap_servers": "kafka-1:9092"})
+    path.write_text("\n".join(file_lines(section, [connect("sinks")], [])), encoding="utf-8")
+    assert main(["config", "check", "--config", str(path)]) == 2
+    assert "database.dsn is missing" in capsys.readouterr().err
+    monkeypatch.setenv(DSN, "postgresql://monitor@db/monitor")
+    assert main(["config", "check", "--config", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}: sound; clusters: own\n"
 
 
 @pytest.mark.parametrize(
