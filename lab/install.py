@@ -95,30 +95,34 @@ def ticking(lines: Iterable[str]) -> Iterator[str | None]:
 
 @dataclass
 class Progress:
-    """How far pip is, by its lines. `file`: what it downloads now; `fetched_mb`: all that it has begun to download."""
+    """How far pip is, by its lines. `file`: what it downloads now, since when and how large it is."""
 
     what: str
     packages: int
     found: int = 0
-    fetched_mb: float = 0.0
+    done_mb: float = 0.0
     file: str = ""
+    file_mb: float = 0.0
+    since_s: float = 0.0
     unpacks: bool = False
 
-    def take(self, line: str) -> None:
+    def take(self, line: str, now_s: float) -> None:
+        """A line of pip's: whatever it is, the download before it is over."""
         self.found += line.startswith("Collecting ")
         self.unpacks = self.unpacks or line.startswith("Installing collected packages")
+        self.done_mb += self.file_mb
         begun = DOWNLOADS.match(line)
+        self.file, self.file_mb, self.since_s = "", 0.0, now_s
         if begun is not None:
-            self.fetched_mb += float(begun[2]) * PER_MB[begun[3]]
-            self.file = f"{begun[1].rpartition('/')[2]} ({begun[2]} {begun[3]})"
-        elif line.strip():
-            self.file = ""
+            self.file, self.file_mb = begun[1].rpartition("/")[2], float(begun[2]) * PER_MB[begun[3]]
 
-    def text(self) -> str:
-        counted = f"{self.what}: {self.found} of {self.packages} packages, {self.fetched_mb:,.0f} MB downloaded"
+    def text(self, now_s: float) -> str:
+        counted = f"{self.what}: {self.found} of {self.packages} packages, {self.done_mb:,.0f} MB downloaded"
         if self.unpacks:
             return f"{counted}; unpacking"
-        return f"{counted}; downloading {self.file}" if self.file else counted
+        if not self.file:
+            return counted
+        return f"{counted}; {self.file} ({self.file_mb:,.1f} MB) for {now_s - self.since_s:.0f} s now"
 
 
 def followed(lines: Iterable[str | None], progress: Progress, clock_s: Callable[[], float]) -> Iterator[str]:
@@ -127,11 +131,12 @@ def followed(lines: Iterable[str | None], progress: Progress, clock_s: Callable[
     print(f"install: {progress.what} …", flush=True)
     said_s = clock_s()
     for line in lines:
-        unpacked = progress.unpacks
-        progress.take(line or "")
-        if progress.unpacks is not unpacked or clock_s() - said_s >= PROGRESS_EVERY_S:
-            said_s = clock_s()
-            print(f"install: {progress.text()}", flush=True)
+        unpacked, now_s = progress.unpacks, clock_s()
+        if line is not None:
+            progress.take(line, now_s)
+        if progress.unpacks is not unpacked or now_s - said_s >= PROGRESS_EVERY_S:
+            said_s = now_s
+            print(f"install: {progress.text(now_s)}", flush=True)
         if line is not None:
             yield line
 
