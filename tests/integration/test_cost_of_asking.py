@@ -110,8 +110,12 @@ def folded_once() -> Callable[[], object]:
         polled.goes_on(int(EVERY_S * 1000))
         assert any(isinstance(one, GroupProgress) for one in polled.results)
 
+    def of_every_group() -> None:
+        for _ in range(GROUPS):
+            once()
+
     once()
-    return lambda: [once() for _ in range(GROUPS)]
+    return of_every_group
 
 
 def commits() -> list[tuple[bytes, bytes]]:

@@ -23,6 +23,7 @@ from rebalance_monitor.streaming.stories.whatif.outcome import Course
 
 CAPTURES = Path(__file__).parents[3] / "vectors" / "captures-groups"
 CAME_TRUE, NOT_PREDICTED = "came true", "not predicted"
+JOIN, LEAVE, BOTH = "members joined", "members left", "both"
 PLACES = {
     "java-classic": {
         ("cooperative-sticky", CAME_TRUE): 53,
@@ -46,6 +47,12 @@ PLACES = {
     },
 }
 """Places where the prediction came true, and where none is made, by assignor."""
+CHANGES = {
+    "java-classic": {JOIN: 37, LEAVE: 40, BOTH: 5},
+    "python-clients": {JOIN: 9, LEAVE: 8},
+    "foreign-clients": {JOIN: 14, LEAVE: 11, BOTH: 5},
+}
+"""What members did at the places where the prediction came true."""
 Document = dict[str, Any]
 Subscriptions = dict[tuple[Any, ...], dict[str, tuple[frozenset[str], str | None]]]
 
@@ -122,19 +129,20 @@ def came_true(course: Course, generations: list[Document], place: int, names: di
     return True
 
 
-def places(capture: Path) -> Iterator[tuple[str, str, int]]:
-    """The assignor, what became of the prediction, and how many courses it had."""
+def places(capture: Path) -> Iterator[tuple[str, str, int, str]]:
+    """The assignor, what became of the prediction, how many courses it had, and what members did."""
     known = subscriptions_of(capture)
     for generations in lives(capture):
         for place, (before, after) in enumerate(pairwise(generations), start=1):
             if not as_presumed(before, after, known):
                 continue
             come = {one: f"new member {at}" for at, one in enumerate(sorted(ids(after) - ids(before)), start=1)}
-            change = GroupChange(leave=tuple(sorted(ids(before) - ids(after))), join=len(come))
+            gone = tuple(sorted(ids(before) - ids(after)))
+            change, did = GroupChange(leave=gone, join=len(come)), JOIN if not gone else LEAVE if not come else BOTH
             try:
                 told = predict(change, generations[place - 1 :: -1], _these(come))
             except CannotPredict:
-                yield before["protocol"], NOT_PREDICTED, 0
+                yield before["protocol"], NOT_PREDICTED, 0, did
                 continue
             names = {**names_of(before), **come}
             right = any(came_true(one, generations, place, names) for one in told.courses)
@@ -142,6 +150,7 @@ def places(capture: Path) -> Iterator[tuple[str, str, int]]:
                 before["protocol"],
                 CAME_TRUE if right else f"wrong: {before['group']} {after['generation']}",
                 len(told.courses),
+                did,
             )
 
 
@@ -152,10 +161,11 @@ def _these(come: dict[str, str]) -> Ids:
 @pytest.mark.parametrize("capture", PLACES)
 def test_what_is_predicted_happens(capture: str) -> None:
     found = list(places(CAPTURES / capture))
-    counts = Counter((assignor, what) for assignor, what, _ in found)
+    counts = Counter((assignor, what) for assignor, what, *_ in found)
     assert counts == PLACES[capture]
+    assert Counter(did for _, what, _, did in found if what == CAME_TRUE) == CHANGES[capture]
     true = sum(count for (_, what), count in counts.items() if what == CAME_TRUE)
-    several = sum(courses > 1 for _, _, courses in found)
+    several = sum(courses > 1 for _, _, courses, _ in found)
     print(f"{capture}: {true} of {len(found)} places came true, {several} of them among several courses")
 
 

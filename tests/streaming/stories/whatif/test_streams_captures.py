@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from rebalance_monitor.streaming.cli.group_sources import capture_of
+from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.stories.whatif.change import GroupChange
 from rebalance_monitor.streaming.stories.whatif.streams import predict
 
@@ -23,6 +24,13 @@ def active(generation: Document) -> dict[str, str]:
 
 def members(generation: Document) -> set[str]:
     return {one["member_id"] for one in generation["members"]}
+
+
+def tasks(generation: Document) -> set[str]:
+    """All that there are, whoever runs them."""
+    return {
+        f"{one['name']}_{number}" for one in generation["streams"]["subtopologies"] for number in range(one["tasks"])
+    }
 
 
 def shape(generation: Document) -> set[tuple[str, int]]:
@@ -57,6 +65,10 @@ def test_what_is_certain_holds() -> None:
                 }
                 given = {task for task, member in active(after).items() if member in fresh}
                 kept = active(before).keys() - lost
+                told = predict(GroupChange(join=len(come), leave=tuple(gone)), before)
+                there = f"{counted(len(tasks(after)), 'active task')} on {counted(len(members(after)), 'thread')} are "
+                assert [sentence for sentence in told.known if sentence.startswith(there)], told.known
+                assert any("A new process begins without state" in sentence for sentence in told.known)
                 assert not {task for task in given & kept if task.rpartition("_")[0] in stateful(after)}
     assert places == {"leave": 14, "join": 24}
 
