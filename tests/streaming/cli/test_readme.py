@@ -1,16 +1,15 @@
-"""What README and some pages of the documentation ask people to type and to write works as it stands there."""
+"""What README and some pages of the documentation ask people to write works as it stands there.
 
-import json
+For what they ask people to type see test_documented_commands.py.
+"""
+
 import re
-import shlex
 import textwrap
 from pathlib import Path
 
-import pytest
 import yaml
 
-from rebalance_monitor.streaming.cli import main
-from rebalance_monitor.streaming.cli.commands import EXIT_CODES, parser
+from rebalance_monitor.streaming.cli.commands import EXIT_CODES
 from rebalance_monitor.streaming.config.loading import load
 
 ROOT = Path(__file__).parents[3]
@@ -20,47 +19,6 @@ PAGES = (
 )  # fmt: skip
 README = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in PAGES)
 BLOCKS = [textwrap.dedent(block).strip() for block in re.findall(r"(?:^    .*\n|^\n(?=    ))+", README, flags=re.M)]
-COMMANDS = [
-    shlex.split(line, comments=True)[1:]
-    for block in BLOCKS
-    for line in block.splitlines()
-    if line.startswith("rebalance-monitor ")
-]
-ALONE = [words for words in COMMANDS if words[0] in ("replay", "plan", "decode", "rules") or words.count("--capture")]
-SHOWN = [block.removeprefix("$ ").partition("\n") for block in BLOCKS if block.startswith("$ rebalance-monitor ")]
-
-
-@pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with what the examples read, where they may write."""
-    (tmp_path / "tests").symlink_to(ROOT / "tests")
-    monkeypatch.chdir(tmp_path)
-
-
-def test_every_command_is_one() -> None:
-    assert {words[0] for words in COMMANDS} >= {"config", "run", "serve", "replay", "plan", "decode", "rules"}
-    for words in COMMANDS:
-        parser().parse_args(words)
-
-
-@pytest.mark.parametrize(("command", "output"), [(command, output) for command, _, output in SHOWN])
-def test_a_command_prints_what_is_shown(
-    capsys: pytest.CaptureFixture[str], clone: None, command: str, output: str
-) -> None:
-    """Word for word; lines are broken to fit the page."""
-    assert main(shlex.split(command)[1:]) in (0, 1)
-    assert capsys.readouterr().out.split() == output.split()
-
-
-@pytest.mark.parametrize("words", ALONE, ids=" ".join)
-def test_what_needs_no_cluster_runs_from_the_clone(
-    capsys: pytest.CaptureFixture[str], clone: None, words: list[str]
-) -> None:
-    assert main(words) in (0, 1)
-    printed = capsys.readouterr()
-    assert (bool(printed.out), printed.err) == (True, "")
-    if words[-1] == "json":
-        assert [json.loads(line) for line in printed.out.splitlines()]
 
 
 def test_the_configuration_is_sound(tmp_path: Path) -> None:
