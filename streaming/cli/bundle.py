@@ -92,7 +92,10 @@ def _contents(arguments: argparse.Namespace, half: Path, at_ms: int | None) -> B
     else:
         contents = _live(arguments, half.parent, wanted, at_ms)
     if not contents.groups:
-        raise InputError(f"no record of a group that matches {', '.join(wanted)} is there, so nothing is written")
+        raise InputError(
+            f"no record of a group that matches {', '.join(wanted)} is there, so nothing is written; see with"
+            " `rebalance-monitor status` which groups there are"
+        )
     return contents
 
 

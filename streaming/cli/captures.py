@@ -368,7 +368,9 @@ def _parsed(text: str, where: str) -> CaptureLine:
     except RecursionError:
         raise InputError(f"{where}: too many brackets within each other") from None
     except ValueError as why:
-        raise InputError(f"{where}: not JSON: {why}") from why
+        raise InputError(
+            f"{where}: not JSON: {why}; name a capture's folder, or a file with one captured record a line"
+        ) from why
     if not isinstance(parsed, dict):
         raise InputError(f"{where}: not a JSON object")
     return parsed

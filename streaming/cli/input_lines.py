@@ -41,9 +41,9 @@ def unreadable(path: object, why: Exception) -> InputError:
         case zipfile.BadZipFile():
             said = f"its zip data is damaged ({why}); copy the file again"
         case UnicodeDecodeError():
-            said = "it is not UTF-8 text"
+            said = "it is not UTF-8 text; name another file"
         case OSError(strerror=str(strerror)):
-            said = strerror
+            said = f"{strerror}; correct the path, or its permissions"
         case _:
             said = str(why)
     return InputError(f"cannot read {path}: {said}")

@@ -16,6 +16,7 @@ from .owners import OwnerSection
 from .page import PageSection
 from .section import FromText, Section
 from .sections import (
+    ANYWHERE,
     EXAMPLE,
     AuditSection,
     DatabaseSection,
@@ -106,4 +107,7 @@ def lacking(settings: Settings) -> list[str]:
         problems.append("clusters is empty, so there is nothing to watch; list at least one cluster")
     if settings.database.dsn is None:
         problems.append(f"database.dsn is missing; {EXAMPLE}")
+    http, page = settings.http, settings.page
+    if page.enabled and http.port == page.port and (http.host == page.host or {http.host, page.host} & ANYWHERE.keys()):
+        problems.append(f"http.port and page.port are both {page.port}; give one of them another port")
     return problems

@@ -71,6 +71,11 @@ def test_what_run_would_accept_is_sound(written: Written, capsys: pytest.Capture
             f"database: {{dsn: 'host=h port=abc password=hush'}}\nclusters: [{CLUSTER}]\n",
             "database.dsn is not a PostgreSQL connection text",
         ),
+        (f"{DATABASE}http: {{port: 9471}}\nclusters: [{CLUSTER}]\n", "http.port and page.port are both 9471; give one"),
+        (
+            f"{DATABASE}http: {{port: 9471, host: 0.0.0.0}}\nclusters: [{CLUSTER}]\n",
+            "http.port and page.port are both 9471; give one of them another port",
+        ),
         (f"{DATABASE}http: {{port: true}}\nclusters: [{CLUSTER}]\n", "must be a number, not true or false"),
         (f"{DATABASE}judge: {{wait_ms: 1{'0' * 26}}}\nclusters: [{CLUSTER}]\n", "judge.wait_ms"),
         (

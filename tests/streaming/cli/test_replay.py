@@ -106,7 +106,9 @@ def test_whether_a_file_is_packed_is_told_by_its_bytes(
 
 
 def test_a_file_that_is_not_there_or_is_cut_off(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "none: No such file or directory\n" in refusal(capsys, str(tmp_path / "none"))
+    assert "none: No such file or directory; correct the path, or its permissions\n" in refusal(
+        capsys, str(tmp_path / "none")
+    )
     cut = tmp_path / "cut.jsonl.gz"
     cut.write_bytes((CAPTURE / "records.jsonl.gz").read_bytes()[:1000])
     assert "end-of-stream" in refusal(capsys, str(cut))
