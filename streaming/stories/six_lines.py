@@ -13,6 +13,8 @@ from .cause_words import UNKNOWN, cause_text, kind_text
 from .durations import duration
 from .holdings import held, jobs_text
 from .known import GroupFacts, Published, names_of, next_probing_ms, transfers
+from .rebalances import seen
+from .rolling_restarts import restart_runs
 from .short_names import short_tail
 
 MOST_NAMES = 6
@@ -141,7 +143,7 @@ def _judged(incident: Published, more: int) -> str:
     if incident["attention"] in ("muted", "suppressed") and incident["why"]:
         parts.append(f"{incident['attention']}: {incident['why']}")
     if more:
-        parts.append(f"{counted(more, 'incident')} more")
+        parts.append(f"{counted(more, 'more incident')}")
     return ", ".join(parts)
 
 
@@ -169,7 +171,7 @@ def _everybody(known: GroupFacts) -> str:
         return "the whole group"
     moves = (_streams(latest).get("progress") or {}).get("moves_left")
     if moves:
-        return f"{counted(moves, 'task')} with state that cannot move to where they shall be"
+        return f"{counted(moves, 'task')} with state: where they are to run, no copy has caught up yet"
     holding = sum(len(held(dict(member))) for member in latest["members"])
     what = "partitions or tasks" if latest["protocol_type"] != "connect" else "connectors and tasks"
     return f"the whole group: {counted(group['members'], 'member')} with {holding} {what}"
@@ -184,7 +186,7 @@ def _caused(known: GroupFacts, found: Published) -> str:
         return f"{listed([_name(one, known.latest) for one in named], MOST_NAMES)}{_last_of(known, found, named)}"
     behind = list(_behind(known.latest))
     if behind:
-        return f"copies that are to catch up: {listed(behind, MOST_NAMES)}"
+        return f"copies that have not caught up yet: {listed(behind, MOST_NAMES)}"
     rule = _RULES.get(found["code"])
     if rule is not None and rule.absorbs:
         return _tally(known, found["opened_at_ms"] - STORM_MS)
@@ -231,11 +233,15 @@ def _tally(known: GroupFacts, from_ms: int) -> str:
     several = [one for one in known.generations if one["at_ms"] >= from_ms]
     kinds = Counter(cause["kind"] for one in several for cause in one["cause"])
     none = kinds.pop(UNKNOWN, 0)
-    parts = [f"{count} times {kind_text(kind)}" for kind, count in kinds.most_common(MOST_CAUSES)]
+    parts = [f"{kind_text(kind)} ({counted(count, 'time')})" for kind, count in kinds.most_common(MOST_CAUSES)]
     if none:
-        parts.append(f"no visible cause in {none} of the last {counted(len(several), 'generation')}")
+        parts.insert(0, f"no cause is visible for {none} of the last {counted(len(several), 'generation')}")
     last = next((one for one in several if _known_causes(one)), None)
-    if none and last is not None:
+    restarts = [one for one in restart_runs(seen(known.generations)) if one.from_ms >= from_ms] if none else []
+    if restarts:
+        told = f"before it a rolling restart, as of a deployment: {restarts[-1]} until {utc(restarts[-1].until_ms)}"
+        parts.insert(1, told)
+    elif none and last is not None:
         parts.append(
             f"the last visible one in generation {last['generation']} at {utc(last['at_ms'])}: {_known_causes(last)}"
         )
@@ -271,7 +277,7 @@ def _ends(known: GroupFacts, found: Published) -> tuple[str, int | None]:
     """When the incident ends without anybody's help: the rule's word, and the next moment that something is due. The
     moment is that of its end only where the rule says so: most incidents outlast a delay or a probing rebalance."""
     rule = _RULES.get(found["code"])
-    text = rule.resolves if rule is not None and rule.resolves else _NOT_KNOWN
+    text = rule.resolves[0].lower() + rule.resolves[1:] if rule is not None and rule.resolves else _NOT_KNOWN
     moments: Sequence[tuple[int | None, str]] = (
         (known.group["delay_until_ms"], "the scheduled delay is over"),
         (next_probing_ms(_streams(known.latest)), "the next probing rebalance is due"),

@@ -215,7 +215,7 @@ REBALANCE_STORM = Rule(
         ),
         looks("While the storm lasts, members of an eager group read little or nothing: look at the group's lag."),
     ),
-    resolves="Five minutes after the group has rebalanced no more often than explained.",
+    resolves="After five minutes in which the group rebalanced no more often than its records explain.",
 )
 FEWER_MEMBERS = Rule(
     code="GROUP-E1",

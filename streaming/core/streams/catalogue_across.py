@@ -44,12 +44,12 @@ NO_PROGRESS = rule_of_record(
     ),
     advice=(
         looks(
-            "The message names the copies that made no progress, with their last offset sums, how fast "
-            "others restore, and what fits that: while these come nearer, the incident is information only."
-        ),
-        looks(
             "Compare the rate at which the changelog is written with the rate at which the copies restore: if "
             "writing is faster, no copy ever catches up."
+        ),
+        looks(
+            "The message names the copies that made no progress, with their last offset sums, how fast others restore, "
+            "and which cause fits. While these come nearer, the incident is information only."
         ),
         looks("See whether acceptable.recovery.lag is below the lag that a copy has when nothing is wrong."),
         looks("See whether state directories are lost: a process then begins with nothing, and its offset sum falls."),

@@ -81,7 +81,7 @@ def _paced(copy: str, pace: Pace, over_rounds: str, at_ms: int) -> str:
     """How a copy restored at this time, and when it catches up; else its offset sums."""
     rates = f"{copy} restored {pace.restored_per_s:.1f} records a second, {pace.written_per_s:.1f} were written"
     if pace.left_ms is None:
-        return f"{rates}: at {over_rounds} it was {pace.behind} behind and does not catch up so"
+        return f"{rates}: at {over_rounds} it was {pace.behind} behind and does not catch up at this rate"
     then = utc(at_ms + 1_000 * ceil(pace.left_ms / 1000))
     return f"{rates}: it was {pace.behind} behind and catches up at about {then} if both go on so"
 

@@ -44,7 +44,7 @@ def restless_after_a_deployment() -> Story:
     processes = [pods.pod(number) for number in range(3)]
     pods.come(*processes)
     rolled(pods.wait(30 * MINUTE_MS), processes)
-    for _ in range(44):
+    for _ in range(40):
         pods.rebalance(after_ms=2_000)
     return pods.story
 

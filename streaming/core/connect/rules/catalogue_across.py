@@ -217,7 +217,7 @@ REBALANCE_STORM = Rule(
         ),
         looks("After ten minutes the alert becomes critical: a group that rebalances all the time works little."),
     ),
-    resolves="Five minutes after the group has rebalanced no more often than explained.",
+    resolves="After five minutes in which the group rebalanced no more often than its records explain.",
 )
 CONFIG_MISMATCH_PERSISTS = Rule(
     code="CONNECT-K11",
