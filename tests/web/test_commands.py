@@ -82,7 +82,7 @@ def test_what_happened_long_ago_is_in_the_same_lines_on_every_page_of_a_group(
             older = re.search(r'rel="next" href="([^"]*)"', first)
             assert older is not None
             pages = first, page.get(unescape(f"/{older[1]}")).text
-    assert "the last visible one in generation 7" in answer["caused_by"]
+    assert "a rolling restart, as of a deployment: 3 members in 6 rebalances within 64 s" in answer["caused_by"]
     for text in pages:
         assert f"<dt>caused by</dt><dd>{answer['caused_by']}</dd>" in text
         assert f"<dt>what</dt><dd>{answer['what']}</dd>" in text
