@@ -56,7 +56,8 @@ _WHATIF = """examples:
   rebalance-monitor whatif --group zombies --join 1 --at 2026-11-20T12:28:40Z --capture tests/vectors/captures/zombie
 
 A member is named by its worker, instance id, client id or member id. A member that ends without leaving counts as gone
-when its session time-out is over. Kafka Connect and consumers of the classic protocol are predicted.
+when its session time-out is over. Kafka Connect and consumers of the classic protocol are predicted; of Kafka Streams
+it tells what is certain, whoever gets the tasks.
 Exit codes: 0 predicted; 3 cannot tell, with a sentence that says why.
 """
 _ADVISE = """examples:
