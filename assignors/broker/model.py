@@ -47,7 +47,8 @@ class BrokerMember:
     """One member as its records describe it.
 
     `names` are the subscribed topic names in record order, resolved regular expressions included. `previous` is the
-    target of the member's latest record. `rack` is "" or None for none.
+    target of the member's latest record. `rack` is "" or None for none. `pattern` is its regular expression; `mixed`:
+    it names topics beside that.
     """
 
     id: str
@@ -55,6 +56,8 @@ class BrokerMember:
     previous: Target = ()
     instance_id: str | None = None
     rack: str | None = None
+    pattern: str | None = None
+    mixed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +78,12 @@ class BrokerGroup:
 
     @property
     def homogeneous(self) -> bool:
-        """Whether all members subscribe to the same names; names without a topic count."""
-        return len({frozenset(member.names) for member in self.members}) <= 1
+        """Whether the coordinator calls the subscriptions equal: the same names, of which those without a topic count;
+        or one regular expression and no names beside it. Others are not compared by the topics that they stand for."""
+        patterns = {member.pattern for member in self.members}
+        if patterns <= {None}:
+            return len({frozenset(member.names) for member in self.members}) <= 1
+        return len(patterns) == 1 and not any(member.mixed for member in self.members)
 
     def counts(self) -> dict[TopicId, int]:
         """Number of partitions of every existing topic."""

@@ -145,6 +145,8 @@ class TopicHistory:
         found = {one.at_ms: one.after_ms for one in self.racks}
         for name in wanted:
             found.update((one.at_ms, one.after_ms) for one in self.topics.get(name, ()) if one.at_ms >= first_ms)
+            # A topic that was made anew may have as many replicas, on the same brokers.
+            found.update((one.at_ms, one.after_ms) for one in self.ids.get(name, ()) if one.at_ms >= first_ms)
         return [SampleMoment(after_ms, at_ms) for at_ms, after_ms in sorted(found.items())]
 
     def shown(self, wanted: Iterable[str], at_ms: int, racks: Mapping[int, str] | None = None) -> dict[str, Racks]:

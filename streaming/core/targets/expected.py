@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, BrokerResult, Outcome, member_orders
 from rebalance_monitor.schemas.frozen import replace
-from rebalance_monitor.schemas.group_values import Target
+from rebalance_monitor.schemas.group_values import ConsumerMember, Target
 from .operation import Computed
 from .topics import Topics
 from .units import TopicPartition
@@ -44,6 +44,7 @@ def assignor_input(computed: Computed, topics: Topics) -> BrokerGroup | None:
             return None
         known = computed.before.members.get(name)
         earlier = known.target.partitions if known is not None and isinstance(known.target, Target) else ()
+        joined = member.metadata if isinstance(member.metadata, ConsumerMember) else None
         members.append(
             BrokerMember(
                 id=name,
@@ -51,6 +52,8 @@ def assignor_input(computed: Computed, topics: Topics) -> BrokerGroup | None:
                 previous=tuple((one.topic, one.numbers) for one in earlier),
                 instance_id=member.instance_id,
                 rack=member.metadata.rack,
+                pattern=joined.regex or None if joined else None,
+                mixed=bool(joined and joined.regex and joined.names),
             )
         )
     return BrokerGroup(members=tuple(members), topics=topics)

@@ -7,7 +7,6 @@ Whoever is told to give something up keeps what its new target names, and gains 
 Source: docs/protocol/coordinator-log.md, section 6.4, law 11.
 """
 
-from collections import Counter
 from collections.abc import Collection, Iterator
 
 from rebalance_monitor.schemas.group_values import MemberState
@@ -20,21 +19,23 @@ from .units import NONE, HeldUnit, Units
 
 
 def unlike_before(operation: Operation, twice: Collection[HeldUnit] = ()) -> Iterator[Breach]:
-    """Members that lost or gained what they should not, by one record of a moment with one target at most: between two
-    of either nobody knows what was in force. `twice`: what several members hold; who gained such a thing is told of
-    by that."""
-    after, parts = operation.after, operation.parts
-    written = Counter(one.member or "" for one in operation.records if parts.get(one.type) is StatedPart.CURRENT)
-    targets = sum(parts.get(one.type) is StatedPart.ASSIGNED for one in operation.records)
-    if not written or operation.deleted(StatedPart.EPOCH) or targets > 1:
+    """Members that lost or gained what they should not, each by its record beside the one before, and by the target as
+    of that record: several operations may share a moment. `twice`: what several members hold; who gained such a thing
+    is told of by that."""
+    parts = operation.parts
+    if operation.deleted(StatedPart.EPOCH):
         return
-    for name in sorted(written):
-        was, now = operation.before.members.get(name), after.members.get(name)
-        if written[name] > 1 or was is None or now is None:
+    found: dict[str, Units] = {}
+    for record, before, after in operation.steps():
+        if parts.get(record.type) is not StatedPart.CURRENT or record.value is None:
             continue
-        wrong = _wrong(after, was, now)
+        name = record.member or ""
+        was = before.members.get(name)
+        wrong = NONE if was is None else _wrong(after, was, after.members[name])
         if wrong and wrong.isdisjoint(twice):
-            yield Breach(law=Law.UNLIKE_BEFORE, member=name, units=wrong)
+            found.setdefault(name, wrong)
+    for name in sorted(found):
+        yield Breach(law=Law.UNLIKE_BEFORE, member=name, units=found[name])
 
 
 def _wrong(group: TargetGroup, was: TargetMember, now: TargetMember) -> Units:

@@ -116,6 +116,14 @@ class Operation:
     def targets(self) -> list[Computed]:
         return targets_of(self.parts, self.before, self.records, self.at_ms)
 
+    def steps(self) -> Iterator[tuple[GroupRecord, TargetGroup, TargetGroup]]:
+        """Each record with the group before and after it."""
+        group = self.before
+        for record in self.records:
+            part, before = self.parts.get(record.type), group
+            group = group if part is None else group.take(part, record, self.at_ms)
+            yield record, before, group
+
     def raises(self) -> list[Raised]:
         """The group epochs that it raises, in their order."""
         if not any(self.epochs()):

@@ -11,7 +11,7 @@ empty. Whether it found them all stands in the record of the group (4.2). How ma
 record; samples of the topics show it, or else the targets themselves.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from rebalance_monitor.assignors.broker.streams_model import Subtopology
@@ -20,7 +20,7 @@ from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason, ReasonKind
 from .group import TargetGroup
 from .reasons import INFERRED, OTHER_TOPICS
-from .topics import moments_around
+from .topics import bounds_ms, moments_around
 from .units import ACTIVE, tasks_in
 
 STANDBYS = "num.standby.replicas"
@@ -82,17 +82,31 @@ def views(group: TargetGroup, history: TopicHistory, at_ms: int) -> list[Topolog
         return [TopologyView(None)]
     names = topics_of(topology)
     found: list[TopologyView] = []
-    for counts in _sampled(history, names, at_ms):
+    for counts in _sampled(history, names, moments_around(history, names, at_ms)):
         known = counted(topology, counts)
         if known is None and group.topics_there:
             continue
         if known not in [one.subtopologies for one in found]:
             found.append(TopologyView(known, OTHER_TOPICS if found else None))
+    guessed = inferred(group, topology)
+    if guessed is None:
+        return found
     before = any(one.at_ms <= at_ms for one in history.moments(names))
     if not before or not any(fits(group, one) for one in found):
-        guessed = inferred(group, topology)
-        return found if guessed is None else [*found, guessed]
-    return found
+        return [*found, guessed]
+    bounds = [counted(topology, counts) for counts in _sampled(history, names, bounds_ms(history, names, at_ms))]
+    return [*found, TopologyView(guessed.subtopologies, OTHER_TOPICS)] if _between(guessed, bounds) else found
+
+
+def _between(guessed: TopologyView, bounds: list[tuple[Subtopology, ...] | None]) -> bool:
+    """Whether several topics may have changed one after the other between two samples, and this was true meanwhile:
+    each subtopology has as many tasks as one of them shows, or a number between."""
+    shown = [TopologyView(one).counts for one in bounds if one is not None]
+    if not shown or len(bounds) < 2 or guessed.subtopologies is None:
+        return False
+    least = {name: 0 if None in bounds else min(one[name] for one in shown) for name in guessed.counts}
+    most = {name: max(one[name] for one in shown) for name in guessed.counts}
+    return all(least[name] <= count <= most[name] for name, count in guessed.counts.items())
 
 
 def fits(group: TargetGroup, view: TopologyView) -> bool:
@@ -145,9 +159,9 @@ def inferred(group: TargetGroup, topology: Topology) -> TopologyView | None:
     return TopologyView(tuple(guessed), INFERRED, sampled=False)
 
 
-def _sampled(history: TopicHistory, names: list[str], at_ms: int) -> Iterator[dict[str, int]]:
-    """Partition counts of these topics around a time, the likeliest first; of none that was not there."""
-    for shown_ms in moments_around(history, names, at_ms):
+def _sampled(history: TopicHistory, names: list[str], times_ms: Iterable[int]) -> Iterator[dict[str, int]]:
+    """Partition counts of these topics as samples show them at these times; of none that was not there."""
+    for shown_ms in times_ms:
         yield {name: len(racks) for name, racks in history.shown(names, shown_ms).items()}
 
 

@@ -7,11 +7,12 @@ several views.
 """
 
 import base64
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 from rebalance_monitor.assignors.broker.model import BrokerTopic
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.topics import TopicHistory
 from rebalance_monitor.streaming.core.model.reasons import Reason
 from .group import TargetGroup
@@ -71,6 +72,9 @@ def known_topics(
         left = {name: one for name, one in full.items() if one.id in {topic for topic, _ in group.wanted}}
         if left != full:
             yield KnownTopics(left, OTHER_TOPICS)
+    mixed = _mixed(group.wanted, list(_views_of(history, names, bounds_ms(history, names, at_ms))))
+    if told is None and mixed is not None:
+        yield KnownTopics(mixed, OTHER_TOPICS)
     # Where samples show all that was given, a partition that nobody was given is none that does not exist.
     before = not shared and any(one.at_ms <= at_ms for one in history.moments(names))
     if before and any(fits(group.wanted, one) for one in views):
@@ -103,6 +107,33 @@ def _with_state(group: TargetGroup) -> Iterator[tuple[str, BrokerTopic]]:
             yield initialized.name, BrokerTopic(id=initialized.topic, partitions=max(initialized.numbers) + 1)
 
 
+def _mixed(wanted: Collection[TopicPartition], views: Sequence[Topics]) -> dict[str, BrokerTopic] | None:
+    """The topics between two samples among which several changed, one after the other: each as the targets show it, as
+    far as samples allow. None where no mixture of the views gives that, or where they are alike."""
+    given, mixed = _numbers(wanted), dict[str, BrokerTopic]()
+    for name in sorted({name for view in views for name in view}):
+        known = [view.get(name) for view in views]
+        shown = [one for one in known if one is not None and one.id in given]
+        if not shown:
+            there = known[0] if None not in known and len({one.id for one in known if one}) == 1 else None
+            if there is not None:
+                mixed[name] = there
+            continue
+        count = max(given[shown[0].id]) + 1
+        least = min(one.partitions for one in shown) if len(shown) == len(known) else 1
+        if len({one.id for one in shown}) > 1 or not least <= count <= max(one.partitions for one in shown):
+            return None
+        mixed[name] = replace(shown[0], partitions=count, racks=shown[0].racks[:count])
+    return mixed if mixed and mixed not in views else None
+
+
+def bounds_ms(history: TopicHistory, names: Sequence[str], at_ms: int) -> list[int]:
+    """The times of the last sample that the coordinator surely knew of, and of those around this time."""
+    times = sorted(moments_around(history, names, at_ms))
+    known = [one for one in times if one <= at_ms - DELAY_MS]
+    return [*known[-1:], *(one for one in times if one > at_ms - DELAY_MS)]
+
+
 def moments_around(history: TopicHistory, names: Sequence[str], at_ms: int) -> tuple[int, ...]:
     """The times of samples that may show what the coordinator knew of these topics, the likeliest first."""
     moments = history.moments(names)
@@ -118,16 +149,21 @@ def turns_ms(history: TopicHistory, names: Sequence[str]) -> list[int]:
 
 
 def sampled(history: TopicHistory, names: Sequence[str], at_ms: int) -> Iterator[dict[str, BrokerTopic]]:
-    """The views of these topics around a time, the likeliest first, each once. A view in which a topic has no id is of
-    no use: targets name topics by their ids."""
+    """The views of these topics around a time, the likeliest first, each once: an empty one where none of them was
+    there. Topics without an id are of no use, as targets name topics by their ids."""
+    return _views_of(history, names, moments_around(history, names, at_ms))
+
+
+def _views_of(history: TopicHistory, names: Sequence[str], times_ms: Iterable[int]) -> Iterator[dict[str, BrokerTopic]]:
+    """What samples show of these topics at these times, each view once."""
     found: list[dict[str, BrokerTopic]] = []
-    for shown_ms in moments_around(history, names, at_ms):
-        view = {}
-        for name, racks in history.shown(names, shown_ms).items():
+    for shown_ms in times_ms:
+        there, view = history.shown(names, shown_ms), {}
+        for name, racks in there.items():
             topic = history.id_of(name, shown_ms)
             if topic is not None:
                 view[name] = BrokerTopic(id=topic, partitions=len(racks), racks=racks)
-        if view and view not in found:
+        if (view or not there) and view not in found:
             found.append(view)
             yield view
 

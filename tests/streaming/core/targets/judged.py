@@ -1,14 +1,17 @@
 """The laws on a group as it is, without a tally that follows it, whatever its kind."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+from rebalance_monitor.schemas.group_records import GroupRecord
+from rebalance_monitor.streaming.core.model.records import PASSED_OVER, Row
 from rebalance_monitor.streaming.core.targets import laws, operation
 from rebalance_monitor.streaming.core.targets.breaches import Breach
 from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.kind import Kind
 from rebalance_monitor.streaming.core.targets.kinds import CONSUMER, SHARE, STREAMS
 from rebalance_monitor.streaming.core.targets.member_laws import SESSION_MS
+from rebalance_monitor.streaming.core.targets.operation import Operation
 from rebalance_monitor.streaming.core.targets.tally import Tally
 
 Counts = Mapping[str, tuple[bytes, int]]
@@ -21,6 +24,12 @@ targets_of = partial(operation.targets_of, PARTS)
 
 def tally_of(group: TargetGroup, kind: Kind = CONSUMER) -> Tally:
     return Tally(group, kind.terms(SESSION_MS))
+
+
+def moment_of(at_ms: int, records: Sequence[GroupRecord], before: TargetGroup, after: TargetGroup) -> Operation:
+    """What these records of one moment make of a group."""
+    row = Row(topic="log", partition=0, offset=0, timestamp_ms=at_ms, group="g", body=PASSED_OVER)
+    return Operation(PARTS, (row,), records, before, after, changed_by(records, before))
 
 
 def state_findings(group: TargetGroup, counts: Counts | None = None, kind: Kind = CONSUMER) -> list[Breach]:

@@ -17,10 +17,8 @@ from rebalance_monitor.streaming.core.targets.group import TargetGroup
 from rebalance_monitor.streaming.core.targets.laws import epoch_decreased
 from rebalance_monitor.streaming.core.targets.moves import unlike_before
 from rebalance_monitor.streaming.core.targets.operation import Computed
-from rebalance_monitor.streaming.core.targets.operation import Operation as Moment
 from tests.streaming.core.targets.judged import (
-    PARTS,
-    changed_by,
+    moment_of,
     overdue_findings,
     state_findings,
     take_all,
@@ -104,7 +102,7 @@ def test_no_law_is_broken_between_operations() -> None:
     for name, at_ms, before, records, after in operations():
         if after.epoch is None:
             continue
-        operation = Moment(PARTS, (), records, before, after, changed_by(records, before))
+        operation = moment_of(at_ms, records, before, after)
         back = [*epoch_decreased(operation), *unlike_before(operation)]
         found = [*state_findings(after), *back, *overdue_findings(after, at_ms)]
         assert not found, (name, at_ms, found)

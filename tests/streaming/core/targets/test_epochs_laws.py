@@ -34,8 +34,7 @@ from rebalance_monitor.streaming.core.targets.moves import unlike_before
 from rebalance_monitor.streaming.core.targets.operation import Computed, Operation
 from rebalance_monitor.streaming.core.targets.state import TargetsState
 from tests.streaming.core.targets.judged import (
-    PARTS,
-    changed_by,
+    moment_of,
     overdue_findings,
     state_findings,
     take_all,
@@ -74,7 +73,7 @@ def group(
 
 
 def moment(before: TargetGroup, after: TargetGroup, *records: GroupRecord) -> Operation:
-    return Operation(PARTS, (), records, before, after, changed_by(records, before))
+    return moment_of(2_000, records, before, after)
 
 
 def moved(before: TargetGroup, *records: GroupRecord) -> list[Breach]:
