@@ -71,15 +71,19 @@ class BrokerTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerGroup:
-    """The input of one assignment: members in the order of the coordinator's map, existing topics by name."""
+    """The input of one assignment: members in the order of the coordinator's map, existing topics by name. `alike`:
+    what the coordinator takes the subscriptions for, where it does not compare them."""
 
     members: tuple[BrokerMember, ...]
     topics: Mapping[str, BrokerTopic]
+    alike: bool | None = None
 
     @property
     def homogeneous(self) -> bool:
         """Whether the coordinator calls the subscriptions equal: the same names, of which those without a topic count;
         or one regular expression and no names beside it. Others are not compared by the topics that they stand for."""
+        if self.alike is not None:
+            return self.alike
         patterns = {member.pattern for member in self.members}
         if patterns <= {None}:
             return len({frozenset(member.names) for member in self.members}) <= 1

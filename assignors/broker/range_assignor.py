@@ -45,7 +45,8 @@ def assign(group: BrokerGroup, *, release: Release = NEWEST, java_version: int =
         return range_before_3_9.assign(group, java_version=java_version)
     orders = Orders(group, java_version)
     members = member_order(group)
-    topics_of = {member.id: orders.topics_of(member) for member in members}
+    alike = group.homogeneous
+    topics_of = {member.id: orders.topics_of(members[0] if alike else member) for member in members}
     subscribers: dict[TopicId, list[str]] = {}
     for member in members:
         for topic in topics_of[member.id]:

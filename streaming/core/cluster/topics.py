@@ -180,6 +180,14 @@ class TopicHistory:
         """The rack of each broker as the last sample that knew one showed it."""
         return {broker: rack for one in self.racks for broker, rack in one.content.items()}
 
+    def stayed(self, name: str, since_ms: int, until_ms: int) -> bool:
+        """Whether samples before and after show that a topic was there all this time, and did not change."""
+        if self.asked_ms is None or self.asked_ms < until_ms or _content(self.topics.get(name, ()), since_ms) is None:
+            return False
+        turns = [(one.after_ms, one.at_ms) for one in self.topics.get(name, ())]
+        turns += [(one.after_ms, one.at_ms) for one in self.ids.get(name, ())]
+        return not any(at_ms > since_ms and after_ms < until_ms for after_ms, at_ms in turns)
+
     def any_racks(self) -> bool:
         """Whether any sample that is kept showed a rack."""
         return any(one.content for one in self.racks)

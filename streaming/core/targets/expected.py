@@ -65,7 +65,16 @@ def explained(computed: Computed, topics: Topics, assign: Assign, *, assumptions
     if group is None:
         return Comparison.FAILED
     wanted = {name: member.wanted() for name, member in computed.after.members.items()}
-    return compared(group, wanted, assign, assumptions=assumptions)
+    answer = compared(group, wanted, assign, assumptions=assumptions)
+    if answer is Comparison.SAME or computed.unasked is None:
+        return answer
+    # Without another group epoch, it takes the subscriptions for what they were before this request.
+    before = Computed(computed.before, computed.unasked)
+    alike = known.homogeneous if (known := assignor_input(before, topics)) is not None else group.homogeneous
+    if alike is group.homogeneous:
+        return answer
+    unasked = compared(replace(group, alike=alike), wanted, assign, assumptions=assumptions)
+    return unasked if unasked is Comparison.SAME else answer
 
 
 def compared(

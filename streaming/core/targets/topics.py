@@ -67,9 +67,11 @@ def known_topics(
     for number, view in enumerate(views):
         yield KnownTopics(view, None if told is None and number == 0 else OTHER_TOPICS)
     # A topic that was deleted may still be in the last sample, or have share state, and one that was just made not yet
-    # be known to the broker.
+    # be known to the broker. One that samples before and after show was known.
+    given = {topic for topic, _ in group.wanted}
+    stayed = {name for name in names if history.stayed(name, at_ms - DELAY_MS, at_ms)}
     for full in (*([] if told is None else [told]), *views):
-        left = {name: one for name, one in full.items() if one.id in {topic for topic, _ in group.wanted}}
+        left = {name: one for name, one in full.items() if one.id in given or name in stayed}
         if left != full:
             yield KnownTopics(left, OTHER_TOPICS)
     mixed = _mixed(group.wanted, list(_views_of(history, names, bounds_ms(history, names, at_ms))))

@@ -14,6 +14,8 @@ from rebalance_monitor.streaming.core.model.findings import Incident
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
+from tests.streaming.core.rules.builders import generations
+from tests.streaming.core.rules.epochs import Epochs
 from tests.vector_files import VECTORS, json_lines
 
 Life = Mapping[str, Any]
@@ -44,13 +46,14 @@ def samples_of(life: Life, until_ms: int) -> list[TopicMetadata]:
     ]
 
 
-def judged(life: Life, batches: Sequence[Sequence[Row]]) -> list[Result]:
-    """What the fold says, batch by batch, each with the samples until then, and of the time behind them."""
+def judged(life: Life, batches: Sequence[Sequence[Row]], later_ms: int = 0) -> list[Result]:
+    """What the fold says, batch by batch, each with the samples until then or so much later, and of the time behind
+    them."""
     settings, state, found = ClusterSettings(name="c"), None, list[Result]()
     end_ms = batches[-1][-1].timestamp_ms + AFTERWARDS_MS[life["whole"]]
     ticks = [(batch, batch[-1].timestamp_ms + 50) for batch in batches] + [((), end_ms)]
     for rows, now_ms in ticks:
-        knowledge = knowledge_of(samples_of(life, now_ms))
+        knowledge = knowledge_of(samples_of(life, now_ms + later_ms))
         outcome = fold_group(settings, life["group"], state, rows, Tick(now_ms), knowledge=knowledge)
         state, found = outcome.state, [*found, *outcome.results]
     return found
@@ -60,9 +63,21 @@ def judged(life: Life, batches: Sequence[Sequence[Row]]) -> list[Result]:
 def test_kafkas_coordinator_is_not_accused(life: Life) -> None:
     rows = rows_of(life)
     grades = Counter[Grade]()
-    for size in (1, 7, len(rows)):
-        results = judged(life, [rows[at : at + size] for at in range(0, len(rows), size)])
+    for size, later_ms in ((1, 0), (7, 0), (len(rows), AFTERWARDS_MS[True])):
+        results = judged(life, [rows[at : at + size] for at in range(0, len(rows), size)], later_ms)
         assert [one for one in results if isinstance(one, Incident)] == []
         grades.update(one.verdict.grade for one in results if isinstance(one, Generation))
     assert grades[Grade.UNEXPLAINED] == 0
     assert grades[Grade.MATCH] + grades[Grade.EXPLAINABLE] > grades[Grade.NOT_JUDGED]
+
+
+@pytest.mark.parametrize(("samples", "grade"), [((2,), Grade.EXPLAINABLE), ((2, 2), Grade.UNEXPLAINED)])
+def test_a_topic_that_samples_show_before_and_after_was_known_meanwhile(samples: tuple[int, ...], grade: Grade) -> None:
+    """Nobody is given it: its deletion explains that, unless a later sample shows it still."""
+    story = Epochs().sampled(*samples).after(30_000)
+    story.member("a")
+    story.epoch(1)
+    story.target(1, a="")
+    story.holds("a", 1, "")
+    (target,) = generations(story.after().until(1_000).fold())
+    assert target.verdict.grade is grade
