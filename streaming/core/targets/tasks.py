@@ -13,6 +13,7 @@ record; samples of the topics show it, or else the targets themselves.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rebalance_monitor.assignors.broker.streams_model import Subtopology
 from rebalance_monitor.schemas.streams_values import SubtopologyInfo, Topology
@@ -100,11 +101,13 @@ def views(group: TargetGroup, history: TopicHistory, at_ms: int) -> list[Topolog
 
 def _between(guessed: TopologyView, bounds: list[tuple[Subtopology, ...] | None]) -> bool:
     """Whether several topics may have changed one after the other between two samples, and this was true meanwhile:
-    each subtopology has as many tasks as one of them shows, or a number between."""
+    each subtopology has as many tasks as one of them shows, or a number between; any lower one where topics were made
+    meanwhile."""
     shown = [TopologyView(one).counts for one in bounds if one is not None]
     if not shown or len(bounds) < 2 or guessed.subtopologies is None:
         return False
-    least = {name: 0 if None in bounds else min(one[name] for one in shown) for name in guessed.counts}
+    made = any(before is None and after is not None for before, after in pairwise(bounds))
+    least = {name: 0 if made else min(one[name] for one in shown) for name in guessed.counts}
     most = {name: max(one[name] for one in shown) for name in guessed.counts}
     return all(least[name] <= count <= most[name] for name, count in guessed.counts.items())
 

@@ -69,7 +69,7 @@ def known_topics(
     # A topic that was deleted may still be in the last sample, or have share state, and one that was just made not yet
     # be known to the broker. One that samples before and after show was known.
     given = {topic for topic, _ in group.wanted}
-    stayed = {name for name in names if history.stayed(name, at_ms - DELAY_MS, at_ms)}
+    stayed = {name for name in names if history.stayed(name, at_ms - DELAY_MS, at_ms + DELAY_MS)}
     for full in (*([] if told is None else [told]), *views):
         left = {name: one for name, one in full.items() if one.id in given or name in stayed}
         if left != full:
@@ -122,7 +122,8 @@ def _mixed(wanted: Collection[TopicPartition], views: Sequence[Topics]) -> dict[
                 mixed[name] = there
             continue
         count = max(given[shown[0].id]) + 1
-        least = min(one.partitions for one in shown) if len(shown) == len(known) else 1
+        # A topic never has fewer partitions than before; one that was made meanwhile may have had any number.
+        least = shown[0].partitions if shown[0] is known[0] else 1
         if len({one.id for one in shown}) > 1 or not least <= count <= max(one.partitions for one in shown):
             return None
         mixed[name] = replace(shown[0], partitions=count, racks=shown[0].racks[:count])

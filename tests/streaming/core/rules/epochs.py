@@ -32,10 +32,13 @@ class Epochs(Story):
             self.sampled(partitions)
 
     def sampled(self, *counts: int) -> "Epochs":
-        """Samples of the topic, a minute apart, the first at the start."""
-        ids = {TOPIC: TOPIC_ID}
+        """Samples of the topic, a minute apart, the first at the start; 0: there is none."""
         metadata = (
-            TopicMetadata(self.now_ms - 1 + 60_000 * at, {TOPIC: (frozenset[str](),) * count}, ids)
+            TopicMetadata(
+                self.now_ms - 1 + 60_000 * at,
+                {TOPIC: (frozenset[str](),) * count} if count else {},
+                {TOPIC: TOPIC_ID} if count else {},
+            )
             for at, count in enumerate(counts)
         )
         self.knowledge = knowledge_of(metadata)
