@@ -66,14 +66,16 @@ def explained(computed: Computed, topics: Topics, assign: Assign, *, assumptions
         return Comparison.FAILED
     wanted = {name: member.wanted() for name, member in computed.after.members.items()}
     answer = compared(group, wanted, assign, assumptions=assumptions)
-    if answer is Comparison.SAME or computed.unasked is None:
+    if answer is Comparison.SAME or computed.earlier is None:
         return answer
-    # Without another group epoch, it takes the subscriptions for what they were before this request.
-    before = Computed(computed.before, computed.unasked)
-    alike = known.homogeneous if (known := assignor_input(before, topics)) is not None else group.homogeneous
-    if alike is group.homogeneous:
+    # A member with a regular expression that is not resolved yet raises no group epoch. Then the coordinator takes the
+    # subscriptions for what they were before this request.
+    if not any(map(computed.after.unresolved, computed.after.members.values())):
         return answer
-    unasked = compared(replace(group, alike=alike), wanted, assign, assumptions=assumptions)
+    before = assignor_input(Computed(computed.before, computed.earlier), topics)
+    if before is None or before.homogeneous is group.homogeneous:
+        return answer
+    unasked = compared(replace(group, alike=before.homogeneous), wanted, assign, assumptions=assumptions)
     return unasked if unasked is Comparison.SAME else answer
 
 

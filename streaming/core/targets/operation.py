@@ -76,13 +76,13 @@ def carried_on(begun: Iterable[Row]) -> tuple[Row, ...]:
 @dataclass(frozen=True, slots=True)
 class Computed:
     """A target that an operation brought: the group just before the records of members' targets, and just after the
-    record of the target's epoch, which is the record number `at` of the operation. `unasked`: the group before the
-    moment, or at the target before, where no group epoch was written since."""
+    record of the target's epoch, which is the record number `at` of the operation. `earlier`: the group at the group
+    epoch or target before it, or before the moment."""
 
     before: TargetGroup
     after: TargetGroup
     at: int = 0
-    unasked: TargetGroup | None = None
+    earlier: TargetGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,17 +226,15 @@ def targets_of(parts: Parts, group: TargetGroup, records: Sequence[GroupRecord],
     right before the record of its epoch.
     """
     found = []
-    before = group
-    unasked: TargetGroup | None = group
+    before = earlier = group
     for at, record in enumerate(records):
         part = parts.get(record.type)
         group = group if part is None else group.take(part, record, at_ms)
         if part is StatedPart.TARGET:
             continue
-        if part is StatedPart.EPOCH:
-            unasked = None
         if part is StatedPart.ASSIGNED and record.value is not None:
-            found.append(Computed(before, group, at, unasked))
-            unasked = group
+            found.append(Computed(before, group, at, earlier))
+        if part in (StatedPart.EPOCH, StatedPart.ASSIGNED):
+            earlier = group
         before = group
     return found
