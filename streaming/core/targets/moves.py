@@ -23,10 +23,11 @@ def unlike_before(operation: Operation, twice: Collection[HeldUnit] = ()) -> Ite
     of that record: several operations may share a moment. `twice`: what several members hold; who gained such a thing
     is told of by that."""
     parts = operation.parts
-    if operation.deleted(StatedPart.EPOCH):
+    wrote = {one.member or "" for one in operation.records if parts.get(one.type) is StatedPart.CURRENT}
+    if not wrote or operation.deleted(StatedPart.EPOCH):
         return
     found: dict[str, Units] = {}
-    for record, before, after in operation.steps():
+    for record, before, after in operation.steps(wrote):
         if parts.get(record.type) is not StatedPart.CURRENT or record.value is None:
             continue
         name = record.member or ""

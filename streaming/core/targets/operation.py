@@ -118,12 +118,15 @@ class Operation:
     def targets(self) -> list[Computed]:
         return targets_of(self.parts, self.before, self.records, self.at_ms)
 
-    def steps(self) -> Iterator[tuple[GroupRecord, TargetGroup, TargetGroup]]:
-        """Each record with the group before and after it."""
-        group = self.before
+    def steps(self, names: Collection[str]) -> Iterator[tuple[GroupRecord, TargetGroup, TargetGroup]]:
+        """Each record of these members or of the group itself, with the group of these members before and after it: to
+        fold all members of a large group again takes long."""
+        group = self.before.among(names)
         for record in self.records:
             part, before = self.parts.get(record.type), group
-            group = group if part is None else group.take(part, record, self.at_ms)
+            if part is None or (part in OF_MEMBERS and (record.member or "") not in names):
+                continue
+            group = group.take(part, record, self.at_ms)
             yield record, before, group
 
     def raises(self) -> list[Raised]:

@@ -365,3 +365,13 @@ def test_a_state_of_a_later_release_is_stored_as_it_is() -> None:
     later = group(a=(of(0), current(5, of(0), UnknownState(7))))
     state = TargetsState(view=later)
     assert loads(TargetsState, dumps(state)) == state
+
+
+def test_only_members_that_wrote_are_folded_again() -> None:
+    """A target of thousands of members comes with one record of what a member holds."""
+    records = [*(record(7, Target(of(3)), name) for name in "bcd"), record(6, AssignmentEpoch(5))]
+    records.append(record(8, current(5, of(2, 3)), "a"))
+    operation = moment(SOUND, take_all(SOUND, records, 2_000), *records)
+    steps = list(operation.steps({"a"}))
+    assert [one.type for one, _, _ in steps] == [6, 8]
+    assert all(set(group.members) <= {"a"} for _, *groups in steps for group in groups)
