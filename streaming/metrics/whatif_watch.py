@@ -70,7 +70,7 @@ class WhatifWatch:
         self._counts.predicted(key[0], [one for one in decided if _place(one) not in counted])
         again_ms = [one.made_ms for one in found if one.fate is Fate.OPEN]
         newest_ms = max(int(str(one["at_ms"])) for one in documents)
-        since_ms = min([newest_ms, *again_ms])
+        since_ms = max(since_ms, min([newest_ms, *again_ms]))  # a generation that the database refused is not there
         self._known.put(key, (since_ms, frozenset(_place(one) for one in decided if one.made_ms >= since_ms)))
 
 

@@ -96,3 +96,23 @@ def test_groups_above_the_bound_of_a_look_wait(dsn: str, store: PostgresStore, m
         seen.append(len(counts.counted))
     watch.stop()
     assert seen == [12, 24, 36, 36, 36]
+
+
+def ends_with_a_decided_change(made: list[Generation]) -> bool:
+    found = scored(map(as_object, made))
+    return any(one.made_ms == made[-1].at_ms and one.fate is not Fate.OPEN for one in found)
+
+
+def test_changes_before_the_first_generation_that_was_judged_are_not_counted(dsn: str, store: PostgresStore) -> None:
+    """Where the database refused that one, its newest is older: another process has counted it."""
+    every = generations()
+    made = next(part for part in (every[:end] for end in range(2, len(every))) if ends_with_a_decided_change(part))
+    put(store, *made)
+    key, later_ms = (made[0].cluster, made[0].group), made[-1].at_ms + 1
+    counts = Counts({key: later_ms})
+    watch = WhatifWatch(dsn, counts)
+    for _ in range(2):
+        watch.look()
+        counts.due = {key: later_ms}
+    watch.stop()
+    assert counts.counted == []
