@@ -95,7 +95,8 @@ def ticking(lines: Iterable[str]) -> Iterator[str | None]:
 
 @dataclass
 class Progress:
-    """How far pip is, by its lines. `file`: what it downloads now, since when and how large it is."""
+    """How far pip is, by its lines. `packages`: how many there are to be, without those that are for another system or
+    Python, once pip has told. `file`: what it downloads now, since when and how large it is."""
 
     what: str
     packages: int
@@ -109,6 +110,7 @@ class Progress:
     def take(self, line: str, now_s: float) -> None:
         """A line of pip's: whatever it is, the download before it is over."""
         self.found += line.startswith("Collecting ")
+        self.packages -= line.startswith("Ignoring ")
         self.unpacks = self.unpacks or line.startswith("Installing collected packages")
         self.done_mb += self.file_mb
         begun = DOWNLOADS.match(line)
@@ -117,6 +119,8 @@ class Progress:
             self.file, self.file_mb = begun[1].rpartition("/")[2], float(begun[2]) * PER_MB[begun[3]]
 
     def text(self, now_s: float) -> str:
+        if not self.found:
+            return f"{self.what}: unpacking" if self.unpacks else f"{self.what}: nothing to download yet"
         counted = f"{self.what}: {self.found} of {self.packages} packages, {self.done_mb:,.0f} MB downloaded"
         if self.unpacks:
             return f"{counted}; unpacking"

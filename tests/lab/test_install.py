@@ -26,6 +26,21 @@ def test_how_far_it_is_stands_in_a_line_now_and_then(capsys: pytest.CaptureFixtu
     assert 1 < len(said) < len(lines)
 
 
+def test_packages_for_other_systems_do_not_count(capsys: pytest.CaptureFixture[str]) -> None:
+    """It ended with 91 of 94 packages, and a reader looked for the other three."""
+    other = ["Ignoring colorama: markers 'sys_platform == \"win32\"' don't match your environment\n"] * 2
+    here = [f"Collecting p{number}==1 (from -r requirements.lock)\n" for number in range(6)]
+    _, said = told(capsys, [*other, *here, "Installing collected packages: p0, p1\n"])
+    assert said[-1] == "install: packages: 6 of 6 packages, 0 MB downloaded; unpacking"
+
+
+def test_where_nothing_is_downloaded_nothing_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    _, said = told(
+        capsys, ["Obtaining file:///here\n", None, None, None, None, "Installing collected packages: here\n"]
+    )
+    assert said[1:] == ["install: packages: nothing to download yet", "install: packages: unpacking"]
+
+
 def test_a_long_download_is_named_with_its_size_while_pip_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     lines = ["Collecting a==1\n", "  Downloading a-1.whl (800 kB)\n", "Collecting pyspark==4.0.1\n", LARGE]
     kept, said = told(capsys, [*lines, *[None] * 40])
