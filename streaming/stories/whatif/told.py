@@ -42,7 +42,7 @@ def _case(case: PossibleCase, prediction: Prediction) -> Iterator[str]:
     if min(numbers) != max(numbers):
         yield f"{_span(numbers)} rebalances come; the first {min(numbers)} are told."
     if prediction.eager:
-        yield "In each of them every member stops until it has its new assignment (eager protocol)."
+        yield "In each rebalance every member stops until it has its new assignment (eager protocol)."
     for place in range(min(numbers)):
         yield " ".join(_step([course.to_come[place] for course in case.courses]))
     yield from _after(case.courses)
@@ -89,8 +89,8 @@ def _after(courses: Sequence[Course]) -> Iterator[str]:
         yield _NOBODY
         return
     sizes = {name: [len(course.holds.get(name, ())) for course in courses] for name in members}
-    told = [f"{name} {_span(sizes[name])}" for name in members]
-    yield f"Then members have: {listed(told, MOST_MEMBERS)}."
+    told = [f"{name} has {_span(sizes[name])}" for name in members]
+    yield f"Then {listed(told, MOST_MEMBERS)}."
     idle = [course.idle_ms for course in courses if course.idle_ms is not None]
     if len(idle) == len(courses) and max(idle):
         seconds = _span([one // 1000 for one in idle])

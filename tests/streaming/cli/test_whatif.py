@@ -52,6 +52,7 @@ def test_ids_that_kafka_makes_up_make_ranges(capsys: pytest.CaptureFixture[str])
     assert main(["whatif", *ZOMBIE, "--join", "2"]) == DONE
     printed = capsys.readouterr().out
     assert "new member 1 gets 2." in printed
+    assert "new member 1 has " in printed, "and not: new member 1 2"
     assert "depends on the ids that Kafka makes up" in printed
 
 
