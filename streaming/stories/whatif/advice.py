@@ -103,12 +103,12 @@ def _lines(answer: Mapping[str, Any], member: str, held: str) -> Iterator[str]:
         yield f"nothing would have changed: {'; '.join(_unchanged(answer))}"
     else:
         yield from (instead_of(answer, figure) for figure in answer["recorded"])
-    if answer["first"] is not None:
+    if answer["first"] is not None and not answer["already"]:
         ranges = {figure: _range(figure, *between) for figure, between in answer["first"].items()}
         said = _THE_CHANGE if "most_held" in ranges else _FIRST
         yield f"{said.format(member=member, held=held, **ranges)}, if all {member}s are there"
     for why, count in answer["left_out"].items():
-        yield f"left out: {counted(count, 'rebalance')}: {why}"
+        yield f"left out: {counted(count, 'rebalance')}{', each' if count > 1 else ''} because {why}"
     if not answer["all"]:
         yield f"left out: all before the newest {answer['generations']:,} generations"
     yield str(answer["presumed"])

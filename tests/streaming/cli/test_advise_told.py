@@ -23,6 +23,7 @@ def test_a_setting_that_the_group_has_already_changes_nothing_and_that_is_said(
     assert already == "  the group has this setting already"
     assert nothing.startswith("  nothing would have changed: rebalances: ")
     assert " instead of " not in told
+    assert "after the change" not in told
 
 
 @pytest.mark.parametrize(
