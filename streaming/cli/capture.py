@@ -26,6 +26,7 @@ from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.fold.topics import TopicKind
 from rebalance_monitor.streaming.core.lifecycles import REGISTRY
+from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.reading.decoding import Glance, glance, wanted_key_prefix
 from rebalance_monitor.streaming.core.replay import OFFSETS_TOPIC, RawRecord
@@ -124,7 +125,7 @@ def capture(arguments: argparse.Namespace) -> int:
         print_json(told)
     else:
         print(f"{folder}: {len(gathered.records):,} records; groups: {len(gathered.groups):,}")
-        print(f"{gathered.commits:,} offset commits were left out, and what Connect's topics hold of configurations")
+        print(f"left out: {counted(gathered.commits, 'offset commit')}, and the configurations in Connect's topics")
         print(f"read it with: rebalance-monitor replay {folder}")
     return DONE
 

@@ -69,9 +69,10 @@ def print_generations(objects: list[dict[str, Any]]) -> None:
     summary = objects[-1]
     grades = ", ".join(f"{count} {grade}" for grade, count in summary["grades"].items() if count)
     console.print(
-        f"{summary['records']} records, {summary['generations']} generations ({grades or 'none'}), "
-        f"{counted(len(violations), 'violation')}, {summary['undecodable']} undecodable,"
-        f" {counted(summary['gaps'], 'gap')}"
+        f"{counted(summary['records'], 'record')}, {counted(summary['generations'], 'generation')} "
+        f"({grades or 'none'}), {counted(len(violations), 'violation')}, {summary['undecodable']} undecodable,"
+        f" {counted(summary['gaps'], 'gap')}",
+        soft_wrap=not console.is_terminal,
     )
     for sentence in (*_not_judged(generations, others), *_resting(generations)):
         console.print(Text(sentence))

@@ -131,7 +131,10 @@ def wait(arguments: argparse.Namespace) -> int:
     stable_ms = duration_ms(arguments.stable, "--stable")
     timeout_ms = None if arguments.timeout is None else duration_ms(arguments.timeout, "--timeout")
     if timeout_ms is not None and timeout_ms < stable_ms:
-        raise InputError("--timeout is shorter than --stable, so it would always be over; make it longer")
+        raise InputError(
+            f"--timeout is shorter than --stable ({arguments.stable}), so no group can be found at rest in that time; "
+            "make it longer, or --stable shorter"
+        )
     question = question_of(arguments)
     if arguments.caught_up is not None and arguments.caught_up < 0:
         raise InputError(f"--caught-up {arguments.caught_up} is below 0; write a number of records")

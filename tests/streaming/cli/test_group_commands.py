@@ -110,7 +110,7 @@ def test_a_capture_is_at_rest_or_not(capsys: pytest.CaptureFixture[str]) -> None
         (["explain", *ZOMBIE, "--group", "zombies", "--generation", "9", "--since", "1m"], "give one of them"),
         (["wait", *ZOMBIE], "say which groups are waited for"),
         (["wait", "--group", "g", "--at", "2026-11-20T12:30:00Z"], "--at is for a capture"),
-        (["wait", "--group", "g", "--stable", "1m", "--timeout", "30s"], "--timeout is shorter than --stable"),
+        (["wait", "--group", "g", "--stable", "1m", "--timeout", "30s"], "--timeout is shorter than --stable (1m)"),
         (["wait", "--group", "g", "--stable", "half an hour"], "--stable 'half an hour' is no time"),
     ],
     ids=lambda value: "" if isinstance(value, list) else value,
