@@ -58,8 +58,13 @@ def _incremental(generation: Published) -> Iterator[str]:
     for reporters in dict.fromkeys(several.values()):
         names = sorted(name for name, own in several.items() if own == reporters)
         revoked = all(_revoked_from_each(name, generation) for name in names)
-        then = "it was revoked from each of them" if revoked else "it was not revoked from each of them"
-        yield f"{listed(reporters, MOST_MEMBERS)} all reported {_few(names)}: {then}."
+        what = "it was" if len(names) == 1 else "they were"
+        who = "both" if len(reporters) == 2 else "all"
+        not_all = "" if revoked else "not "
+        yield (
+            f"{listed(reporters, MOST_MEMBERS)} {who} reported {_few(names)}: {what} {not_all}revoked from each of "
+            "these workers."
+        )
     moves: dict[str, list[Published]] = defaultdict(list)
     for move in generation["moves"]:
         if move["kind"] != "revoked" or move["subject"]["id"] not in several:

@@ -41,9 +41,7 @@ def too_soon(before_ms: int, now_ms: int, shortest_ms: int) -> str:
     )
 
 
-CANNOT_TELL = (
-    "it left or was lost: its time-out may have passed since the join phase before, so the records do not tell"
-)
+CANNOT_TELL = "the time-out may have passed since the join phase before: a request to leave would look the same"
 NO_LEAVE_REQUEST = (
     "a static member sends no leave request: it was stopped or died, and did not come back within its session time-out"
 )

@@ -39,7 +39,8 @@ def test_a_worker_that_is_lost() -> None:
 def test_a_worker_that_comes_back_with_what_others_have() -> None:
     story = told("captures/zombie", "zombies", 11)
     steps = " ".join(story["What the assignor did"])
-    assert "127.0.0.1:19302, 127.0.0.1:19304 all reported idle-a-1, idle-b-2: it was revoked from each of them" in steps
+    reported = "127.0.0.1:19302, 127.0.0.1:19304 both reported idle-a-1, idle-b-2"
+    assert f"{reported}: they were revoked from each of these workers" in steps
     laws = " ".join(story["What the laws say"])
     assert "CONNECT-I2 duplicate_active (medium, likely)" in laws
     assert "The law: No two workers report the same connector or task as theirs" in laws
@@ -116,8 +117,8 @@ def test_what_the_oldest_leaders_left_in_several_hands_was_not_revoked() -> None
     found = capture_of(str(VECTORS / "captures/zombie"))
     document = next(one for one in found.generations(("zombie", "zombies")) if one["generation"] == 11)
     kept = {**document, "members": [{**one, "revoked": None} for one in document["members"]]}
-    assert any("it was revoked from each of them" in one for one in steps(document))
-    assert any("it was not revoked from each of them" in one for one in steps(kept))
+    assert any("they were revoked from each of these workers" in one for one in steps(document))
+    assert any("they were not revoked from each of these workers" in one for one in steps(kept))
 
 
 def test_what_is_left_of_a_delay_is_not_the_setting() -> None:

@@ -143,6 +143,7 @@ def _parting(gone: Gone, unsettled: Unsettled, ahead_ms: int, *, silent: bool) -
     if gone.seen and not silent:
         return _gone(f"{who}'s clock may be {ahead_ms} ms ahead: its last statuses may be still to come")
     if gone.seen:
-        text = f"{who} had {gone.seen} connectors and tasks and said of {gone.stopped} that it stopped them"
+        stopped = gone.stopped or "none"
+        text = f"{who} had {gone.seen} connectors and tasks and said of {stopped} that it stopped"
         return Parting(LOST, Certainty.LIKELY, Evidence(text=text))
     return _gone(f"the status topic tells nothing of {who}'s end")

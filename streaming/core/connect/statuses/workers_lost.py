@@ -105,13 +105,13 @@ class LostWorkers:
 def _finding(now: Situation, worker: str, one: LostWorker, interruptions: Mapping[JobKey, Interruption]) -> Finding:
     every = interruptions.keys() | {job for job, facts in now.jobs.items() if facts.holders}
     still = sum(broken.worker == worker for broken in interruptions.values())
-    share = round(100 * still / len(every)) if every else 0
+    share = f" ({round(100 * still / len(every))} %)" if still else ""
     return finding_of(
         WORKER_LOST,
         (Subject("worker", worker),),
         f"{worker} has been away since {utc(one.since_ms)}, when its session time-out had passed, and no "
-        f"worker came instead; at {utc(one.due_ms)} {still} of the group's {len(every)} connectors and tasks "
-        f"({share} %) stood still because of it",
+        f"worker came instead; at {utc(one.due_ms)} {still or 'none'} of the group's {len(every)} connectors and tasks"
+        f"{share} stood still because of it",
         (one.evidence,),
         certainty=Certainty.LIKELY,
     )
