@@ -28,7 +28,9 @@ def add_capture_commands(commands: Any) -> None:
     _live(where)
     command.add_argument("--cluster", metavar="NAME", help="which one of the configuration")
     command.add_argument("--since", metavar="TIME", help="of a live cluster: records of the time before, such as 2h")
-    command.add_argument("--at", metavar="TIME", help="as it was then, such as 2026-01-10T20:00:00Z (default: now)")
+    command.add_argument(
+        "--at", metavar="TIME", help="as it was then, such as 2026-01-10T20:00:00Z (default: at the last record)"
+    )
     command.add_argument(
         "--shareable", action="store_true", help="digests for names, hosts and client ids; verdicts without records"
     )

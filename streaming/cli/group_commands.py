@@ -108,7 +108,7 @@ def add_group_commands(commands: Any) -> None:
     command.add_argument("--group", metavar="ID", help="of this group only")
     command.add_argument("--cluster", metavar="NAME", help="of this cluster only")
     command.add_argument("--since", default="30d", metavar="TIME", help="from so long ago on (default: 30d)")
-    command.add_argument("--at", metavar="TIME", help="until then, such as 2026-01-10T20:00:00Z (default: now)")
+    _at(command, "until then")
     command.add_argument(
         "--by", default="cause", metavar="WORDS", help="split by cluster, group, team, cause, month, day or rebalance, "
         "or by several, separated by commas (default: cause)",
@@ -129,14 +129,14 @@ def add_group_commands(commands: Any) -> None:
 
     command = _command(commands, "whatif", "predict the rebalances that a change of a group brings", _WHATIF)
     _one_group(command)
-    command.add_argument("--at", metavar="TIME", help="as it was then, such as 2026-01-10T20:00:00Z (default: now)")
+    _at(command, "as it was then")
     _changes(command)
     output_option(command, ("table", "json", "yaml"))
 
     command = _command(commands, "advise", "past rebalances under another setting, assignor or release", _ADVISE)
     _one_group(command)
     command.add_argument("--since", default="7d", metavar="TIME", help="the time to look at (default: 7d)")
-    command.add_argument("--at", metavar="TIME", help="until then, such as 2026-01-10T20:00:00Z (default: now)")
+    _at(command, "until then")
     command.add_argument("--assignor", metavar="NAME", help="of consumers, as a record names it, such as sticky")
     command.add_argument("--static", action="store_true", help="of consumers: static members (group.instance.id)")
     command.add_argument("--session", metavar="TIME", help="with --static: session.timeout.ms, such as 2m")
@@ -211,4 +211,10 @@ def _one_group(command: argparse.ArgumentParser) -> None:
 
 def _moments(command: argparse.ArgumentParser, since: str) -> None:
     command.add_argument("--since", metavar="TIME", help=since)
-    command.add_argument("--at", metavar="TIME", help="as it was then, such as 2026-01-10T20:00:00Z (default: now)")
+    _at(command, "as it was then")
+
+
+def _at(command: argparse.ArgumentParser, which: str) -> None:
+    command.add_argument(
+        "--at", metavar="TIME", help=f"{which}, such as 2026-01-10T20:00:00Z (default: now, or a capture's end)"
+    )
