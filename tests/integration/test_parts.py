@@ -295,8 +295,8 @@ def test_killed_readers_and_workers_come_back_and_nothing_is_lost(running: Runni
 
 def test_a_frozen_audit_is_named_and_the_next_one_comes(running: Running, frozen_audit: int) -> None:
     reason = f"the audit did not end within {AUDIT_TIMEOUT_MS // 1000} s and was killed"
-    running.wait("the audit named", lambda: running.failing().get(AUDIT) == reason)
-    assert running.audits()[1] == 0
+    # On a slow machine the tests in between take longer than that, and the next audit is over before this one begins.
+    running.wait("the audit named", lambda: bool(running.events("part_failed", part=AUDIT, why=reason)))
     assert running.child(AUDIT) != frozen_audit
     running.wait("the next one", lambda: running.audits()[1] == 1)
     running.wait("no part fails", lambda: not running.failing())
