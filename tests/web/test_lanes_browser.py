@@ -78,6 +78,7 @@ def test_the_drawing_can_be_skipped(tab: Tab, page: httpx.Client) -> None:
     tab_to(tab, ".zooms .skip", most=12)
     assert tab.run(f"{FOCUSED}.getBoundingClientRect().width") > 50
     tab.press("Enter")
+    tab.wait("location.hash !== ''")
     tab.press("Tab")
     assert tab.run(f"{FOCUSED}.tagName") == "SUMMARY"
 
