@@ -17,6 +17,8 @@ from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.why import MOST_MOMENTS, at_once_object, why_object
 
 TRIES = 41
+OF_A_DAY = 5
+"""Generations that each group has in one day, too: a longer list would compare a short answer with a long one."""
 Ask = Callable[[], object]
 
 
@@ -65,7 +67,7 @@ def _of_page(reader: Reader, within: AskedRange) -> Iterator[tuple[str, Ask]]:
     yield "page: the last rebalances", lambda: reader.generations({}, None, 12)
     yield "page: rebalances of the last hour", lambda: reader.rebalances(until - 3_600_000)
     yield "page: a group", lambda: reader.group(key)
-    yield "page: a group's last generations", lambda: reader.generations(where, None, 30)
+    yield f"page: a group's last {OF_A_DAY} generations", lambda: reader.generations(where, None, OF_A_DAY)
     yield "page: open incidents", reader.open_incidents
     yield "page: before when is cut", reader.cut_before_ms
     yield "page: many at once, the last hour", lambda: at_once_object(reader, None, until - 3_600_000, until)
