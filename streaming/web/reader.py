@@ -95,8 +95,9 @@ class Reader(Statements):
             days.setdefault(key.day, []).append(key)
         statements, values = list[LiteralString](), list[Any]()
         for day, those in days.items():
-            statements.append(queries.OF_DAY + (queries.ONE if len(those) == 1 else queries.SEVERAL))
-            values += [day, *(those[0][:-1] if len(those) == 1 else map(list, list(zip(*those, strict=True))[:-1]))]
+            places, alone = [key[:-1] for key in those], len(those) == 1
+            statements.append(queries.OF_DAY + (queries.ONE if alone else queries.SEVERAL))
+            values += [day, *(places[0] if alone else map(list, zip(*places, strict=True)))]
         rows = self._rows(" union all ".join(statements), values) if keys else []
         width = len(GenerationKey._fields)
         found = {row[:width]: GenerationRow(*row[width:]) for row in rows}

@@ -8,7 +8,7 @@ from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Standing
 from tests.streaming.core.rules.builders import GROUP
-from tests.streaming.core.rules.epochs import UNREVOKED, Epochs
+from tests.streaming.core.rules.epochs import UNREVOKED, Epochs, alone
 from tests.streaming.core.rules.share import Share, numbers
 from tests.streaming.core.rules.streams_groups import UNREVOKED as STREAMS_UNREVOKED
 from tests.streaming.core.rules.streams_groups import StreamsGroupStory
@@ -16,19 +16,9 @@ from tests.streaming.core.rules.streams_groups import StreamsGroupStory
 Told = Epochs | Share
 
 
-def consumers() -> Epochs:
-    """Member a at epoch 1 with all four partitions."""
-    story = Epochs(4)
-    story.member("a")
-    story.epoch(1)
-    story.target(1, a="0 1 2 3")
-    story.holds("a", 1, "0 1 2 3")
-    return story
-
-
 def consumers_overtaken() -> Epochs:
     """b joins, and c while the target for a and b is computed: that target names c nowhere."""
-    story = consumers()
+    story = alone()
     story.after().member("b")
     story.epoch(2)
     story.after(200).member("c")
@@ -102,7 +92,7 @@ def test_a_target_of_an_epoch_that_has_passed_is_not_judged(told: Callable[[], T
 
 def consumers_left() -> Epochs:
     """The last member leaves, and the coordinator writes the epoch of a target that holds nothing."""
-    story = consumers()
+    story = alone()
     story.after().gone("a", epoch=2)
     story.target(2)
     return story

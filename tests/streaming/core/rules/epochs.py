@@ -114,13 +114,19 @@ class Epochs(Story):
         return self
 
 
-def pair(partitions: int = 4) -> Epochs:
-    """Members a and b at epoch 3, each with two of four partitions."""
+def alone(partitions: int = 4) -> Epochs:
+    """Member a at epoch 1, with four partitions."""
     story = Epochs(partitions)
     story.member("a")
     story.epoch(1)
     story.target(1, a="0 1 2 3")
     story.holds("a", 1, "0 1 2 3")
+    return story
+
+
+def pair(partitions: int = 4) -> Epochs:
+    """Members a and b at epoch 3, each with two of four partitions."""
+    story = alone(partitions)
     story.after().member("b")
     story.epoch(2)
     story.target(2, a="0 1", b="2 3")

@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.rules.builders import generations
-from tests.streaming.core.rules.epochs import UNRELEASED, UNREVOKED, Epochs
+from tests.streaming.core.rules.epochs import Epochs, alone, pair
 
 
 def grade_of_last(story: Epochs) -> Grade:
@@ -18,18 +18,7 @@ def grade_of_last(story: Epochs) -> Grade:
 def test_a_pattern_that_is_not_resolved_leaves_subscriptions_equal(apart_ms: int) -> None:
     """Member b leaves, which raises the group epoch, and member c joins with a pattern, perhaps within the same
     millisecond: it is given partitions of the topic of the other."""
-    story = Epochs(4)
-    story.member("a")
-    story.epoch(1)
-    story.target(1, a="0 1 2 3")
-    story.holds("a", 1, "0 1 2 3")
-    story.after().member("b")
-    story.epoch(2)
-    story.target(2, a="0 1", b="2 3")
-    story.holds("b", 2, "", state=UNRELEASED)
-    story.after().holds("a", 1, "0 1", state=UNREVOKED, pending="2 3")
-    story.after().holds("a", 2, "0 1")
-    story.after().holds("b", 2, "2 3")
+    story = pair()
     story.after().gone("b", epoch=3)
     story.after(apart_ms).member("c", pattern="a.*")
     story.target(3, a="0 1", c="2 3")
@@ -39,11 +28,7 @@ def test_a_pattern_that_is_not_resolved_leaves_subscriptions_equal(apart_ms: int
 
 def test_other_names_raise_the_epoch_so_nobody_is_given_a_topic_of_others() -> None:
     """Member b subscribes to another topic before the target, and is given partitions as if it did not."""
-    story = Epochs(4)
-    story.member("a")
-    story.epoch(1)
-    story.target(1, a="0 1 2 3")
-    story.holds("a", 1, "0 1 2 3")
+    story = alone()
     story.after().member("b")
     story.epoch(2)
     story.after().member("b", topics=("other",))
