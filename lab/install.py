@@ -55,8 +55,9 @@ def step(what: str, packages: int, command: list[str]) -> None:
     began = time.monotonic()
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
     process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        errors="replace",
+    )  # fmt: skip
     try:
         said = "".join(followed(ticking(process.stdout or ()), Progress(what, packages), time.monotonic))
     except BaseException:
@@ -76,9 +77,11 @@ def ticking(lines: Iterable[str]) -> Iterator[str | None]:
     came: queue.SimpleQueue[str | None] = queue.SimpleQueue()
 
     def read() -> None:
-        for line in lines:
-            came.put(line)
-        came.put(None)
+        try:
+            for line in lines:
+                came.put(line)
+        finally:
+            came.put(None)
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()

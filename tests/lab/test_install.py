@@ -1,5 +1,6 @@
 """What an installation says while pip works."""
 
+from collections.abc import Iterator
 from itertools import count
 
 import pytest
@@ -53,3 +54,14 @@ def test_a_long_download_is_named_with_its_size_while_pip_is_silent(capsys: pyte
 def test_every_line_comes_in_its_order() -> None:
     lines = [f"{number}\n" for number in range(100)]
     assert [line for line in ticking(lines) if line is not None] == lines
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_lines_that_break_off_end_the_waiting() -> None:
+    """They would be waited for without an end, with nothing but progress to see."""
+
+    def broken() -> Iterator[str]:
+        yield "Collecting p0==1\n"
+        raise ValueError("the pipe is gone")
+
+    assert [line for line in ticking(broken()) if line is not None] == ["Collecting p0==1\n"]
