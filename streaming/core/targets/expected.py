@@ -5,7 +5,7 @@ partition counts are not (since 4.1), so they come in as `topics`. The coordinat
 share a hash bucket is not in the records, either. Any of them counts.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum, auto
 from itertools import islice
 from typing import TypeAlias
@@ -66,17 +66,29 @@ def explained(computed: Computed, topics: Topics, assign: Assign, *, assumptions
         return Comparison.FAILED
     wanted = {name: member.wanted() for name, member in computed.after.members.items()}
     answer = compared(group, wanted, assign, assumptions=assumptions)
-    if answer is Comparison.SAME or computed.earlier is None:
+    if answer is Comparison.SAME:
         return answer
+    for alike in _taken_for_alike(computed, topics):
+        if alike is not group.homogeneous:
+            other = compared(replace(group, alike=alike), wanted, assign, assumptions=assumptions)
+            answer = other if other is Comparison.SAME else answer
+    return answer
+
+
+def _taken_for_alike(computed: Computed, topics: Topics) -> Iterator[bool]:
+    """What the coordinator may have taken the subscriptions for, other than what they are: broker-assignors.md 1."""
+    if computed.before.alike is not None:
+        yield computed.before.alike
     # A member with a regular expression that is not resolved yet raises no group epoch. Then the coordinator takes the
     # subscriptions for what they were before this request.
-    if not any(map(computed.after.unresolved, computed.after.members.values())):
-        return answer
-    before = assignor_input(Computed(computed.before, computed.earlier), topics)
-    if before is None or before.homogeneous is group.homogeneous:
-        return answer
-    unasked = compared(replace(group, alike=before.homogeneous), wanted, assign, assumptions=assumptions)
-    return unasked if unasked is Comparison.SAME else answer
+    earlier = computed.earlier
+    if earlier is None or not any(map(computed.after.unresolved, computed.after.members.values())):
+        return
+    before = assignor_input(Computed(computed.before, earlier), topics)
+    if earlier.alike is not None:
+        yield earlier.alike
+    elif before is not None:
+        yield before.homogeneous
 
 
 def compared(

@@ -20,6 +20,7 @@ down which are, with the names of their topics.
 Source: docs/protocol/coordinator-log.md, sections 3, 6 and 7.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -54,10 +55,11 @@ class TargetGroup:
     passed by the coordinator's clock alone, and is not counted. They are moved when the group is stored, not for every
     record.
 
-    Of a consumer group: topics that regular expressions stand for. Of a Streams group: `topology`; `validated`: the
-    topology epoch for which the coordinator found all topics, and `configs` of the last assignment, both None up to 4.1
-    and where no record states them. Of a share group: which partitions have share state (`states`); `anew`: a partition
-    got it since the newest target.
+    Of a consumer group: topics that regular expressions stand for; `alike`: what the coordinator took the subscriptions
+    for when it compared them last, where a regular expression was resolved or dropped since, else None. Of a Streams
+    group: `topology`; `validated`: the topology epoch for which the coordinator found all topics, and `configs` of the
+    last assignment, both None up to 4.1 and where no record states them. Of a share group: which partitions have share
+    state (`states`); `anew`: a partition got it since the newest target.
     """
 
     epoch: int | None = None
@@ -71,6 +73,7 @@ class TargetGroup:
     topics: PartitionMetadata | None = None
     members: Mapping[str, TargetMember] = field(default_factory=dict)
     regexes: Mapping[str, ResolvedRegex] = field(default_factory=dict)
+    alike: bool | None = None
     topology: Topology | None = None
     validated: int | None = None
     configs: tuple[tuple[str, str], ...] | None = None
@@ -139,14 +142,38 @@ class TargetGroup:
 
     def take(self, part: StatedPart, record: GroupRecord, at_ms: int) -> "TargetGroup":
         """The group after one record, which states this part of it."""
-        name = record.member or ""
+        name, group = record.member or "", self._comparing(part)
         if record.value is None:
-            return self._without(part, name)
+            return group._without(part, name)
         if part in OF_MEMBERS:
-            return self._with_member(
-                name, self.members.get(name, TargetMember()).after_record(record.value, at_ms, self.ahead_ms)
+            return group._with_member(
+                name, group.members.get(name, TargetMember()).after_record(record.value, at_ms, group.ahead_ms)
             )
-        return self._stated(record.value, name, at_ms)
+        return group._stated(record.value, name, at_ms)
+
+    def _comparing(self, part: StatedPart) -> "TargetGroup":
+        """The coordinator compares subscriptions at each record of a member, but not when a regular expression is
+        resolved or dropped: until the next record of a member it goes by what it found before."""
+        if part is StatedPart.REGEX and self.alike is None:
+            return replace(self, alike=self._subscribed_alike())
+        if part in (StatedPart.MEMBER, StatedPart.CURRENT) and self.alike is not None:
+            return replace(self, alike=None)
+        return self
+
+    def _subscribed_alike(self) -> bool | None:
+        """Whether the coordinator takes the subscriptions for equal. It counts who names a topic, and which regular
+        expressions stand for it, also those that no member has any more. None where a subscription is not known."""
+        members = [one.metadata for one in self.members.values() if isinstance(one.metadata, ConsumerMember)]
+        if len(members) < len(self.members):
+            return None
+        named = Counter(name for one in members for name in set(one.names))
+        fitting = Counter(name for one in self.regexes.values() for name in set(one.topics))
+        regexes = {one.regex for one in members if one.regex}
+        if not regexes:
+            return all(named[name] == len(members) for name in named | fitting)
+        if len(regexes) > 1 or not all(one.regex for one in members):
+            return False
+        return not named and all(count == 1 for count in fitting.values())
 
     def raised(self, epoch: int, at_ms: int) -> "TargetGroup":
         """The group at this epoch; a record that repeats it changes nothing."""

@@ -1,13 +1,14 @@
-"""Subscriptions that change without another group epoch: the coordinator computes with what it compared before.
+"""Subscriptions that the coordinator does not compare anew: it computes with what it compared before.
 
-Only a member with a regular expression that is not resolved yet joins so. Kafka: `consumerGroupHeartbeat`.
+A member with a regular expression that is not resolved yet raises no group epoch, and the tombstone of a regular
+expression is no record of a member. Kafka: `consumerGroupHeartbeat`, `ConsumerGroup.updateResolvedRegularExpression`.
 """
 
 import pytest
 
 from rebalance_monitor.streaming.core.model.results import Grade
 from tests.streaming.core.rules.builders import generations
-from tests.streaming.core.rules.epochs import Epochs, alone, pair
+from tests.streaming.core.rules.epochs import TOPIC, Epochs, alone, pair
 
 
 def grade_of_last(story: Epochs) -> Grade:
@@ -34,3 +35,25 @@ def test_other_names_raise_the_epoch_so_nobody_is_given_a_topic_of_others() -> N
     story.after().member("b", topics=("other",))
     story.target(2, a="0 1", b="2 3")
     assert grade_of_last(story) is Grade.UNEXPLAINED
+
+
+@pytest.mark.parametrize(("compares_again", "grade"), [(False, Grade.MATCH), (True, Grade.UNEXPLAINED)])
+def test_a_pattern_that_goes_with_its_last_member_counts_until_a_member_is_heard(
+    compares_again: bool, grade: Grade
+) -> None:
+    """The pattern stands for a topic that nobody names, so `uniform` takes equal subscriptions for different ones."""
+    story = Epochs(4)
+    for name in ("a", "b"):
+        story.member(name)
+    story.member("p", pattern="a.*")
+    story.resolved("a.*", TOPIC, "another")
+    story.epoch(1)
+    story.after().target(1, a="3", b="", p="0 1 2")
+    for name, numbers in (("a", "3"), ("b", ""), ("p", "0 1 2")):
+        story.holds(name, 1, numbers)
+    story.after().gone("p", epoch=2)
+    story.write(16, None, "a.*")
+    if compares_again:
+        story.holds("a", 1, "3")
+    story.after().target(2, a="2 3", b="0 1")
+    assert grade_of_last(story) is grade
