@@ -31,6 +31,7 @@ OF_NO_CLIENT = (
 UNCLEAN_ELECTION = looks(
     "An unclean leader election of the partition of `__consumer_offsets` loses records: look for one."
 )
+FAILOVER = looks("The coordinator begins to count anew when another broker takes over: look for a failover.")
 rule_of_target = partial(Rule, resolves="With the next records of the group in which it is not so.")
 _CLIENT = looks("Look at the client that the message names: it may be in a long poll loop, paused, or cut off.")
 
@@ -114,7 +115,7 @@ STUCK_REVOKING = rule_of_target(
     advice=(
         _CLIENT,
         looks("Other consumers wait for what it holds: the group's page names them."),
-        looks("The coordinator begins to count anew when another broker takes over: look for a failover."),
+        FAILOVER,
     ),
     resolves="When the member gives the partitions up, or is removed.",
 )
@@ -134,6 +135,7 @@ LAGGING = rule_of_target(
     advice=(
         _CLIENT,
         looks("A broker with a longer `group.consumer.session.timeout.ms` waits longer than 45 s."),
+        FAILOVER,
     ),
     resolves="When the member moves, or is removed.",
 )

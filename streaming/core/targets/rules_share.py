@@ -4,7 +4,7 @@ from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.incidents.rule import Check
 from rebalance_monitor.streaming.core.incidents.step import looks
 from . import rules_consumer
-from .rules_consumer import COORDINATOR, NEW_TARGET
+from .rules_consumer import COORDINATOR, FAILOVER, NEW_TARGET
 
 STATE = Check(
     "kafka-share-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
@@ -45,7 +45,11 @@ LAGGING = replace(
     alert="KafkaShareMemberLagging",
     wrong="A member of a share group has not asked for the newest target for longer than its session time-out.",
     exceptions=("it moved, or was removed, in time",),
-    advice=(looks("Look at the client that the message names: it may be cut off from the coordinator."), _SESSION),
+    advice=(
+        looks("Look at the client that the message names: it may be cut off from the coordinator."),
+        _SESSION,
+        FAILOVER,
+    ),
 )
 NO_TARGET = replace(
     rules_consumer.NO_TARGET,

@@ -6,7 +6,7 @@ from rebalance_monitor.streaming.core.incidents.rule import Check
 from rebalance_monitor.streaming.core.incidents.step import looks
 from rebalance_monitor.streaming.core.model.findings import Severity
 from . import rules_consumer
-from .rules_consumer import COORDINATOR, NEW_TARGET, OF_NO_CLIENT, rule_of_target
+from .rules_consumer import COORDINATOR, FAILOVER, NEW_TARGET, OF_NO_CLIENT, rule_of_target
 
 STATE = Check(
     "kafka-streams-groups.sh --bootstrap-server $BROKERS --describe --group $GROUP --state --verbose",
@@ -78,7 +78,7 @@ STUCK_REVOKING = replace(
     advice=(
         _CLIENT,
         looks("Other threads wait for what it has: the group's page names them."),
-        looks("The coordinator begins to count anew when another broker takes over: look for a failover."),
+        FAILOVER,
     ),
     resolves="When the member gives the tasks up, or is removed.",
 )
@@ -92,6 +92,7 @@ LAGGING = replace(
     advice=(
         _CLIENT,
         looks("A broker with a longer `group.streams.session.timeout.ms` waits longer than 45 s."),
+        FAILOVER,
     ),
 )
 WAITING_LONG = replace(
