@@ -53,11 +53,12 @@ _WHATIF = """examples:
   rebalance-monitor whatif --group sinks --leave worker-3:8083        the rebalances after a worker has left
   rebalance-monitor whatif --group sinks --join 2 --scale orders=12   all of it at once
   rebalance-monitor whatif --group sinks --bounce worker-3:8083 --away 20s
+  rebalance-monitor whatif --all-groups --leave 10.0.3.4              a host is drained: what it brings to each group
   rebalance-monitor whatif --group zombies --join 1 --at 2026-11-20T12:28:40Z --capture tests/vectors/captures/zombie
 
-A member is named by its worker, instance id, client id or member id. A member that ends without leaving counts as gone
-when its session time-out is over. Kafka Connect and consumers of the classic protocol are predicted; of Kafka Streams
-it tells what is certain, whoever gets the tasks.
+A member is named by its worker, instance id, client id or member id; a host stands for all members on it. A member that
+ends without leaving counts as gone when its session time-out is over. Kafka Connect and consumers of the classic
+protocol are predicted; of Kafka Streams it tells what is certain, whoever gets the tasks.
 Exit codes: 0 predicted; 3 cannot tell, with a sentence that says why.
 """
 _ADVISE = """examples:
@@ -128,7 +129,7 @@ def add_group_commands(commands: Any) -> None:
     output_option(command, ("table", "json", "yaml"))
 
     command = _command(commands, "whatif", "predict the rebalances that a change of a group brings", _WHATIF)
-    _one_group(command)
+    _which(command, "every group that the change is about")
     _at(command, "as it was then")
     _changes(command)
     output_option(command, ("table", "json", "yaml"))

@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.core.model.messages import utc
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.whatif.change import MOST_JOINING, CannotPredict, GroupChange, WrongChange
 from rebalance_monitor.streaming.stories.whatif.outcome import Prediction
-from rebalance_monitor.streaming.stories.whatif.prediction import predicted
+from rebalance_monitor.streaming.stories.whatif.prediction import predicted, within
 from rebalance_monitor.streaming.stories.whatif.told import as_object, chapters
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .group_questions import question_of
@@ -21,19 +21,34 @@ MOST_TASKS = 10_000
 
 
 def whatif(arguments: argparse.Namespace) -> int:
-    """CANNOT_TELL where nothing can be predicted; a sentence says why."""
-    change = change_of(arguments)
-    arguments.group = [arguments.group]
-    question = question_of(arguments)
-    known = question.source.known(question.names()[0])
+    """CANNOT_TELL where nothing can be predicted of any group; a sentence says why."""
+    if not arguments.group and not arguments.all_groups:
+        raise InputError("say which group is meant: --group ID, or --all-groups")
+    change, question = change_of(arguments), question_of(arguments)
+    asked = predictable = 0
+    for key in question.every():
+        known = question.source.known(key)
+        own = change if question.groups else within(change, known)
+        if not own and change:
+            continue
+        prediction = _predicted(own, known, alone=bool(question.groups))
+        _print(own, known, prediction, arguments.output)
+        asked, predictable = asked + 1, predictable + bool(prediction.cases)
+    if not asked:
+        raise InputError(
+            f"no group has these members or connectors ({change.text()}); see `status` for those there are"
+        )
+    return DONE if predictable else CANNOT_TELL
+
+
+def _predicted(change: GroupChange, known: GroupFacts, *, alone: bool) -> Prediction:
+    """`alone`: the change was meant for this group, so one that does not fit it is a mistake."""
     try:
-        prediction = predicted(change, known)
-    except WrongChange as why:
-        raise InputError(str(why)) from None
-    except CannotPredict as why:
-        prediction = Prediction(cases=(), unknown=(f"{str(why)[0].upper()}{str(why)[1:]}.",))
-    _print(change, known, prediction, arguments.output)
-    return DONE if prediction.cases else CANNOT_TELL
+        return predicted(change, known)
+    except (CannotPredict, WrongChange) as why:
+        if isinstance(why, WrongChange) and (alone or not change):
+            raise InputError(str(why)) from None
+        return Prediction(cases=(), unknown=(f"{str(why)[0].upper()}{str(why)[1:]}.",))
 
 
 def change_of(arguments: argparse.Namespace) -> GroupChange:

@@ -82,25 +82,42 @@ class Concerned:
 def concerned(change: GroupChange, generation: Published) -> Concerned:
     """Whom the change speaks of. WrongChange where a name is of none, or of several, or is given twice."""
     called = names_of(generation)
-    leaving = tuple(_id_of(name, generation, called) for name in change.leave)
-    bouncing = tuple(_id_of(name, generation, called) for name in change.bounce)
+    leaving = tuple(one for name in change.leave for one in _ids_of(name, generation, called))
+    bouncing = tuple(one for name in change.bounce for one in _ids_of(name, generation, called))
     both = (*leaving, *bouncing)
     if len(set(both)) < len(both):
         raise WrongChange("a member is named twice; name each once")
     return Concerned(leaving, bouncing, called)
 
 
-def _id_of(name: str, generation: Published, called: Mapping[str, str]) -> str:
+def there(names: Iterable[str], generation: Published) -> tuple[str, ...]:
+    """Which of these names are of members of the group, or of hosts of some."""
+    called = names_of(generation)
+    return tuple(one for one in names if _called(one, generation, called) or _on_host(one, generation))
+
+
+def _ids_of(name: str, generation: Published, called: Mapping[str, str]) -> list[str]:
+    """One member's, or those of all on a host."""
+    found = _called(name, generation, called)
+    if len(found) > 1:
+        raise WrongChange(f"several members are called {name}; give the member id of one: {', '.join(sorted(found))}")
+    found = found or _on_host(name, generation)
+    if not found:
+        raise WrongChange(f"no member {name} is in the group; it has {', '.join(sorted(called.values()))}")
+    return found
+
+
+def _called(name: str, generation: Published, called: Mapping[str, str]) -> list[str]:
     members = generation["members"]
     found = [one["member_id"] for one in members if name in (one["member_id"], called[one["member_id"]])]
-    if not found:
-        told = ("worker", "instance_id", "client_id")
-        found = [one["member_id"] for one in members if any(one.get(field) == name for field in told)]
-    if len(found) == 1:
-        return str(found[0])
-    if found:
-        raise WrongChange(f"several members are called {name}; give the member id of one: {', '.join(sorted(found))}")
-    raise WrongChange(f"no member {name} is in the group; it has {', '.join(sorted(called.values()))}")
+    told = ("worker", "instance_id", "client_id")
+    return found or [one["member_id"] for one in members if any(one.get(field) == name for field in told)]
+
+
+def _on_host(name: str, generation: Published) -> list[str]:
+    """A broker writes a host as `/10.0.3.4`, or as `name/10.0.3.4`."""
+    members = generation["members"]
+    return [one["member_id"] for one in members if name and name in (one["client_host"] or "").split("/")]
 
 
 def ids_to_come(

@@ -3,7 +3,8 @@
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.stories.known import GroupFacts, Published
 from . import connect, consumer, streams
-from .change import CannotPredict, GroupChange, WrongChange
+from .change import CannotPredict, GroupChange, WrongChange, there
+from .connect_past import configured
 from .outcome import Prediction
 
 CLASSIC = "classic"
@@ -32,6 +33,21 @@ def predicted(change: GroupChange, known: GroupFacts) -> Prediction:
     if known.group["status"] in REBALANCING:
         return replace(prediction, unknown=(*prediction.unknown, _UNDER_WAY))
     return prediction
+
+
+def within(change: GroupChange, known: GroupFacts) -> GroupChange:
+    """What of a change of all groups concerns this one: the members and connectors that it has. Members that join, join
+    each group that has some."""
+    latest = known.latest
+    if latest is None or not latest["members"]:
+        return GroupChange()
+    connectors = configured(latest) if change.scale and latest["protocol_type"] == "connect" else {}
+    return replace(
+        change,
+        leave=there(change.leave, latest),
+        bounce=there(change.bounce, latest),
+        scale={name: tasks for name, tasks in change.scale.items() if name in connectors},
+    )
 
 
 def _of_leaders(change: GroupChange, known: GroupFacts, latest: Published) -> Prediction:

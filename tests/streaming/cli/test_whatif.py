@@ -139,3 +139,24 @@ def test_a_change_that_does_not_fit_is_one_sentence(
 ) -> None:
     assert main(["whatif", *ZOMBIE, *words]) == BAD_INPUT
     assert sentence in capsys.readouterr().err
+
+
+def test_a_host_stands_for_all_members_on_it_in_each_group(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the groups that had nobody then, it cannot be told; those that never had anybody there are left out."""
+    capture, at = STATIC[:2], STATIC[4:]
+    assert main(["whatif", *capture, *at, "--all-groups", "--leave", "127.0.0.1", "-o", "json"]) == DONE
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len({one["group"] for one in told}) == len(told) > 3
+    range_ = next(one for one in told if one["group"] == "j-range")
+    assert not any(course["holds"] for case in range_["cases"] for course in case["courses"]), "nobody is left"
+    one = asked(capsys, *STATIC, "--leave", "127.0.0.1")
+    assert one == range_
+
+
+def test_all_groups_are_only_those_that_a_change_is_about(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["whatif", *STATIC[:2], *STATIC[4:], "--all-groups", "-o", "json"]
+    assert main([*words, "--leave", "j-range-i1"]) == DONE
+    (told,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (told["group"], told["change"]) == ("j-range", "j-range-i1 leaves")
+    assert main([*words, "--leave", "10.9.9.9"]) == BAD_INPUT
+    assert "no group has these members or connectors (10.9.9.9 leaves)" in capsys.readouterr().err

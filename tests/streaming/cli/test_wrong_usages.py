@@ -33,7 +33,7 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("whatif", "--scale", "idle-a=-4", *THEN), "write --scale orders=12"),
     (("whatif", "--scale", "nope=4", *THEN), "no connector nope is held in the group; it has idle-a, idle-b"),
     (("whatif", "--bounce", "127.0.0.1:19304", "--away", "soon", *THEN), "--away 'soon' is no time; write 90m"),
-    (("whatif", "--join", "2", *ZOMBIES[2:]), "the following arguments are required: --group"),
+    (("whatif", "--join", "2", *ZOMBIES[2:]), "say which group is meant: --group ID, or --all-groups"),
     (("wait", *ZOMBIES[2:]), "say which groups are waited for: --group ID, or --all-groups"),
     (("wait", "--stable", "0", *ZOMBIES), "--stable '0' is no time; write 90m, 2h or 1d12h"),
     (("wait", "--timeout", "1s", "--stable", "30s", *ZOMBIES), "make it longer"),
