@@ -77,7 +77,7 @@ def _of_incident(known: GroupFacts, incident: Published, more: int) -> SixLines:
     ends, ends_ms = _ends(known, found)
     return SixLines(
         what=f"{known.group['state']}: {_whole(found['message'])} ({_judged(incident, more)})",
-        since=f"{_since(known, found['opened_at_ms'])}, in generation {found['opened_generation']}",
+        since=f"{_since(known, found['opened_at_ms'])}, {_in_generation(known.group, found['opened_generation'])}",
         harmed=_harmed(known, found),
         caused=_caused(known, found),
         ends=ends,
@@ -85,6 +85,14 @@ def _of_incident(known: GroupFacts, incident: Published, more: int) -> SixLines:
         since_ms=found["opened_at_ms"],
         ends_ms=ends_ms,
     )
+
+
+def _in_generation(group: Published, opened: int) -> str:
+    """The record that says that nobody is left has a number, too, which no table of generations shows."""
+    last = group["generation"]
+    if last is not None and opened > last and not group["members"]:
+        return f"after generation {last}, the last one with members"
+    return f"in generation {opened}"
 
 
 def _of_wait(known: GroupFacts) -> SixLines:

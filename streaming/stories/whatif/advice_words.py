@@ -104,7 +104,7 @@ def number_words(
     generations: Sequence[Published], until_ms: int, members: int, assignor: str | None, release: str | None
 ) -> SettingWords:
     usual = usual_number(last_life(generations), until_ms)
-    number = f"{counted(members, 'member')} instead of {usual}"
+    number = f"{counted(members, 'member')}{_instead(str(usual), str(members))}"
     own = generations[0]["protocol"]
     alone = assignor_words(own, assignor or own, release)
     named = assignor is not None or release is not None
@@ -114,8 +114,9 @@ def number_words(
         presumed=f"Presumed: equal subscriptions, no racks, and {_who(usual, members, 'members')}. {_USUAL_NUMBER}",
         diff=(
             *alone.diff,
-            *_diff("Deployment with one member in each pod, spec:", ": ", [("replicas", usual, members)]),
+            *_diff("Deployment with one member in each pod, spec:", ": ", _replicas(usual, members)),
         ),
+        already=alone.already and members == usual,
         idle=_idle(
             members, most_with_partitions(last_with_members(generations), assignor or own), "members", "partitions"
         ),
@@ -184,8 +185,8 @@ def connect_words(generations: Sequence[Published], asked: ConnectSetting, until
     beside = ""
     if asked.workers is not None:
         usual = usual_number(last_life(generations), until_ms)
-        named.append(f"{counted(asked.workers, 'worker')} instead of {usual}")
-        lines += _diff("Strimzi, KafkaConnect, spec:", ": ", [("replicas", usual, asked.workers)])
+        named.append(f"{counted(asked.workers, 'worker')}{_instead(str(usual), str(asked.workers))}")
+        lines += _diff("Strimzi, KafkaConnect, spec:", ": ", _replicas(usual, asked.workers))
         who = _who(usual, asked.workers, "workers")
         beside = f" {_USUAL_NUMBER}"
     return SettingWords(
@@ -238,6 +239,8 @@ def _idle(asked: int, most: int, called: str, held: str) -> str:
 
 
 def _who(usual: int, asked: int, called: str) -> str:
+    if asked == usual:
+        return f"the same {called} come, go and lead at the same times"
     if asked > usual:
         return (
             f"the recorded {called} come, go and lead at the same times, and the others are there all the time;"
@@ -249,6 +252,10 @@ def _who(usual: int, asked: int, called: str) -> str:
         f"{usual - asked} of the recorded {called} {'is' if usual - asked == 1 else 'are'} never there, the others"
         f" come, go and lead at the same times; from and to are of {which} of who is not there"
     )
+
+
+def _replicas(usual: int, asked: int) -> list[tuple[str, object, object]]:
+    return [] if asked == usual else [("replicas", usual, asked)]
 
 
 def _diff(title: str, sign: str, changed: Sequence[tuple[str, object, object]]) -> Iterator[str]:

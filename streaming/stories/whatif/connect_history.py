@@ -167,8 +167,6 @@ def check(life: Sequence[Published], setting: ConnectSetting) -> None:
         raise CannotPredict(
             "with the eager protocol (connect.protocol=eager) workers wait for nobody, and all releases act alike"
         )
-    if setting == ConnectSetting(protocol=life[-1]["protocol"]):
-        raise CannotPredict(f"the group's protocol is {setting.protocol} already")
     if any(sum(configured(one).values()) > MOST_JOBS or len(one["members"]) > MOST_WORKERS for one in life):
         raise CannotPredict(f"the group has more than {MOST_JOBS:,} tasks or {MOST_WORKERS} workers")
 

@@ -16,7 +16,7 @@ from itertools import combinations, islice
 from math import comb
 
 from rebalance_monitor.streaming.stories.known import Published
-from .change import CannotPredict, GroupChange, WrongChange, concerned, ids_to_come
+from .change import GroupChange, WrongChange, concerned, ids_to_come
 
 TRIED_CHOICES, TRIED_MORE = 16, 4
 MOST_MEMBERS = 500
@@ -57,12 +57,14 @@ def usual_number(life: Sequence[Published], until_ms: int) -> int:
 
 
 def with_number(life: Sequence[Published], asked: int, until_ms: int, called: str) -> Iterator[OtherMembers]:
-    """Each course that is tried. `called`: what members of such a group are called. CannotPredict, WrongChange."""
+    """Each course that is tried; with the usual number the recorded one. `called`: what members of such a group are
+    called. WrongChange."""
     usual = usual_number(life, until_ms)
     if not 1 <= asked <= MOST_MEMBERS:
         raise WrongChange(f"{asked} is no number of {called} that is computed; take one from 1 to {MOST_MEMBERS}")
     if asked == usual:
-        raise CannotPredict(f"the group has {asked} {called} for most of the time already")
+        yield OtherMembers()
+        return
     if asked > usual:
         change = GroupChange(join=asked - usual)
         ids = ids_to_come(change, concerned(change, life[-1]), life[-1])

@@ -194,9 +194,6 @@ def test_what_stays_as_it_is_is_no_change(capsys: pytest.CaptureFixture[str]) ->
     assert "with the protocol sessioned and a delay of 8.0 s:" in told
     assert "connect.protocol" not in told
     assert "max.delay.ms" not in told
-    assert "the group's protocol is sessioned already" in advised(
-        capsys, *MAIN, "--protocol", "sessioned", code=CANNOT_TELL
-    )
 
 
 def test_members_have_both_assignors_between_two_restarts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -294,7 +291,6 @@ def test_the_examples_of_the_page_are_what_is_printed(
         (["j-range", "--members", "3", "--delay", "1m"], BAD_INPUT, "give one of both"),
         (["j-range", "--members", "3", "--static"], BAD_INPUT, "--static is answered by itself"),
         (["j-range", "--members", "0"], BAD_INPUT, "0 is no number of members that is computed; take one from 1 to"),
-        (["j-range", "--members", "5"], CANNOT_TELL, "the group has 5 members for most of the time already"),
         (["j-range", "--standbys", "1"], CANNOT_TELL, "only Kafka Streams with the classic protocol"),
         (["j-range", "--standbys", "1", "--members", "3"], BAD_INPUT, "are of Streams; leave the other settings out"),
         (["j-range", "--standbys", "-1"], BAD_INPUT, "-1 is no number of standbys that is computed; take one from 0"),

@@ -10,6 +10,9 @@ from tests.vector_files import VECTORS
     ("group", "capture", "words"),
     [
         ("connect-main", "captures/sessioned-4.3.1", ("--delay", "8s")),
+        ("connect-main", "captures/sessioned-4.3.1", ("--protocol", "sessioned")),
+        ("connect-main", "captures/sessioned-4.3.1", ("--workers", "5")),
+        ("j-range", "captures-groups/java-classic", ("--members", "5")),
         ("j-range", "captures-groups/java-classic", ("--assignor", "range")),
         ("app-4.3.1", "captures-groups/streams-classic-4.3.1", ("--standbys", "1")),
     ],

@@ -8,7 +8,7 @@ import pytest
 from rebalance_monitor.streaming.cli.group_sources import capture_of
 from rebalance_monitor.streaming.stories.known import GroupFacts
 from rebalance_monitor.streaming.stories.six_lines import six_lines
-from tests.streaming.stories.drills import ANSWERS, DRILLS, VECTORS, doubled_tasks_after_a_partition, told
+from tests.streaming.stories.drills import ANSWERS, DRILLS, VECTORS, captured, doubled_tasks_after_a_partition, told
 
 
 @pytest.mark.parametrize("drill", DRILLS, ids=lambda drill: drill.__name__)
@@ -65,6 +65,13 @@ def test_a_group_without_members_and_with_tasks_waits_for_a_worker() -> None:
     assert answer.since.endswith("(20 s ago)")
     assert answer.do.startswith("start a worker of the group")
     assert (answer.since_ms, answer.ends_ms) == (known.now_ms - 20_000, None)
+
+
+def test_nobody_left_is_told_with_the_last_generation_that_tables_show() -> None:
+    """The record that says so has number 6, of which no table says anything."""
+    answer = six_lines(captured("captures/steady", "steady", "2026-11-20T12:25:00Z"))
+    assert "all_workers_gone" in answer.what
+    assert answer.since == "2026-11-20 12:13:18 UTC (12 min ago), after generation 5, the last one with members"
 
 
 def test_information_alone_harms_nobody() -> None:
