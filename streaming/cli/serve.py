@@ -40,9 +40,14 @@ def serve(config: str | None, monitor_url: str | None = None, *, child: bool = F
     return _serve(settings, dsn, monitor_url, tls, child=child)
 
 
-def _serve(settings: Settings, dsn: str, monitor_url: str | None, tls: ssl.SSLContext | None, *, child: bool) -> int:
+def read_only(dsn: str) -> str:
+    """The same database for one that only reads, and waits for no statement longer than STATEMENT_TIMEOUT_MS."""
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+    return make_conninfo(dsn, options=f"{conninfo_to_dict(dsn).get('options') or ''} {READ_ONLY}".strip())
+
+
+def _serve(settings: Settings, dsn: str, monitor_url: str | None, tls: ssl.SSLContext | None, *, child: bool) -> int:
     from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
     from rebalance_monitor.streaming.web import serve as web
     from rebalance_monitor.streaming.web.api import PageSource
@@ -55,8 +60,7 @@ def _serve(settings: Settings, dsn: str, monitor_url: str | None, tls: ssl.SSLCo
         faulthandler.register(signal.SIGUSR1)  # the job asks so what a page that says nothing is doing
     try:
         Database(dsn)  # whether the text is one, before it is taken apart
-        options = f"{conninfo_to_dict(dsn).get('options') or ''} {READ_ONLY}".strip()
-        quiet = make_conninfo(dsn, options=options)
+        quiet = read_only(dsn)
         reader = Reader(
             [Database(quiet, settings.database.connect_timeout_ms) for _ in range(CONNECTIONS)], DatabaseUnreachable
         )

@@ -1,7 +1,9 @@
 """Everything that tells people, made from the configuration: receivers of the outbox and the outgoing heartbeat."""
 
+import logging
 import threading
 from dataclasses import dataclass, field
+from typing import Any
 
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.model.settings import teams
@@ -12,9 +14,17 @@ from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
 from rebalance_monitor.streaming.notify.alerts import AlertStyle
 from rebalance_monitor.streaming.notify.delivery import Delivery, Receiver
 from rebalance_monitor.streaming.notify.heartbeat import Heartbeat
+from rebalance_monitor.streaming.notify.joining import EventsOf, Joining
 from rebalance_monitor.streaming.notify.webhook import Webhook
+from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
 from rebalance_monitor.streaming.store.writer import Writer
+from rebalance_monitor.streaming.web.reader import Reader
+from rebalance_monitor.streaming.web.statements import Unavailable
+from rebalance_monitor.streaming.web.why import at_once_object
 from .exit_codes import InputError
+from .serve import read_only
+
+log = logging.getLogger("rebalance_monitor.delivery")
 
 # A quiet cluster commits an empty batch every `source.heartbeat_ms`; this many may be late before it counts as stopped.
 MISSED_BATCHES = 3
@@ -44,7 +54,25 @@ def delivery(settings: Settings, dsn: str, exporter: Exporter) -> Delivery | Non
     """One thread per receiver; None when there is none. InputError where librdkafka refuses a property."""
     if not has_receivers(settings):
         return None
-    return Delivery(dsn, _receivers(settings, exporter), exporter, exporter)
+    return Delivery(dsn, _receivers(settings, exporter), exporter, exporter, Joining(events_in(dsn)))
+
+
+def events_in(dsn: str) -> EventsOf:
+    """Groups that rebalanced at once, by stored generations. Where the database has no answer in time, notifications
+    wait for nobody."""
+
+    def events(cluster: str, from_ms: int, until_ms: int) -> list[dict[str, Any]]:
+        reader = Reader([Database(read_only(dsn))], DatabaseUnreachable)
+        try:
+            found: list[dict[str, Any]] = at_once_object(reader, None, from_ms, until_ms, cluster)["events"]
+        except Unavailable as why:
+            log.warning("whether groups rebalanced at once is not known (%s): each is notified of by itself", why)
+            return []
+        finally:
+            reader.close()
+        return found
+
+    return events
 
 
 def addresses(settings: Settings) -> Addresses:

@@ -66,6 +66,10 @@ class Addresses:
         """Of a group's page; both names are escaped already."""
         return f"{self.public_url.rstrip('/')}/group?cluster={cluster}&group={group}"
 
+    def at_once(self, cluster: str, from_ms: int, until_ms: int) -> str:
+        """Of the events between two moments, for programs; the name is escaped already."""
+        return f"{self.public_url.rstrip('/')}/api/v1/at_once?cluster={cluster}&since_ms={from_ms}&until_ms={until_ms}"
+
 
 def rules_titled(title: str) -> tuple[Rule, ...]:
     """Every rule of this title: several laws may share one."""

@@ -223,6 +223,11 @@ OUTBOX = PublishedTable(
         Column("sequence", "int8", DATABASE, "Order of writing."),
         Column("created_at", "timestamptz", DATABASE, "When it was written."),
         Column("done", "bool", DATABASE, "Whether every receiver has it."),
+        Column(
+            "joined", "jsonb?", DATABASE,
+            "The key and the event of the notification that tells it with others as one; {}: it is told by itself;"
+            " null: not decided, or nobody is told several as one.",
+        ),
     ),
 )  # fmt: skip
 OUTBOX_SENT = PublishedTable(

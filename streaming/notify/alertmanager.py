@@ -17,7 +17,9 @@ RESENT_AT_ONCE = 50
 
 
 class Alertmanager:
-    """Implements `delivery.Receiver`; its name is its base URL."""
+    """Implements `delivery.Receiver`; its name is its base URL. It groups alerts by itself, so it has each at once."""
+
+    joins = False
 
     def __init__(
         self, url: str, style: AlertStyle, *, resend_ms: int = 300_000, clock_ms: Callable[[], int] = now_ms

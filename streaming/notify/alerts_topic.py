@@ -38,6 +38,8 @@ class ProducerRefused(Exception):
 class AlertsTopic:
     """Implements `delivery.Receiver`. The producer is made anew after a fatal error. ClientRefused by librdkafka."""
 
+    joins = True
+
     def __init__(self, topic: str, client: Mapping[str, str], addresses: Addresses | None = None) -> None:
         self.name = f"kafka:{topic}"
         self._topic, self._client, self._addresses = topic, {**client, **_OWN}, addresses or Addresses()

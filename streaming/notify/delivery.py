@@ -27,6 +27,7 @@ from tenacity.nap import sleep_using_event
 
 from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.joining import decide
 from rebalance_monitor.streaming.store.outbox import (
     CHANNEL,
     Notification,
@@ -38,6 +39,7 @@ from rebalance_monitor.streaming.store.outbox import (
 )
 from rebalance_monitor.streaming.store.writer import TurnTaken, clusters_of, turn
 from rebalance_monitor.streaming.supervision import Answerable, Supervised
+from .joining import Joining
 
 log = logging.getLogger("rebalance_monitor.delivery")
 
@@ -79,6 +81,10 @@ class Receiver(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def joins(self) -> bool:
+        """Whether notifications of groups that rebalanced at once reach it as one."""
+
     def send(self, waiting: Notification) -> None:
         """One attempt. NotAccepted or Refused."""
 
@@ -104,8 +110,11 @@ class Delivery:
         receivers: Sequence[Receiver],
         told: DeliveryCounts | None = None,
         answerable: Answerable | None = None,
+        joining: Joining | None = None,
     ) -> None:
+        """`joining`: without it each notification is told by itself."""
         self._dsn, self._receivers, self._told, self._answerable = dsn, receivers, told, answerable
+        self._joining = joining
         self._stop = threading.Event()
         self._threads: list[Supervised] = []
 
@@ -113,7 +122,8 @@ class Delivery:
         """Begins to notify, as the writer that has claimed these epochs; there may be more of them later."""
         names = [one.name for one in self._receivers]
         for receiver in self._receivers:
-            loop = _Thread(Database(self._dsn), epochs, receiver, names, self._told, self._stop)
+            joining = self._joining if receiver.joins else None
+            loop = _Thread(Database(self._dsn), epochs, receiver, names, self._told, self._stop, joining)
             name = f"delivery to {receiver.name}"
             self._threads.append(Supervised(name, loop.step, self._answerable, stop=self._stop, at_end=loop.close))
         for thread in self._threads:
@@ -149,9 +159,10 @@ class _Thread:
         names: Sequence[str],
         told: DeliveryCounts | None,
         stop: threading.Event,
+        joining: Joining | None,
     ) -> None:
         self._database, self._epochs, self._receiver, self._names = database, epochs, receiver, names
-        self._told, self._stop = told, stop
+        self._told, self._stop, self._joining = told, stop, joining
         self._name = receiver.name
         self._listening: Connection | None = None
         self._settled: list[str] = []
@@ -203,14 +214,14 @@ class _Thread:
             self._settled, self._deposed = clusters, False
             # Before the first attempt too: while nobody accepts anything, no round comes to its end.
             self._count(connection, clusters)
-            todo = waiting(connection, self._name, clusters)
+            if self._joining is not None:
+                self._joining.decide(connection, clusters)
+            todo = waiting(connection, self._name, clusters, joined=self._joining is not None)
             for due in todo:
-                self._push(connection, lambda due=due: self._receiver.send(due), due.key, mark=True)  # type: ignore[misc]
+                self._push(connection, due.key, due)
             if todo:
                 self._count(connection, clusters)
-            self._receiver.again(
-                connection, lambda attempt, key: self._push(connection, attempt, key, mark=False), clusters
-            )
+            self._receiver.again(connection, lambda attempt, key: self._push(connection, key, attempt), clusters)
             if not todo and not self._stop.is_set():
                 for _ in connection.notifies(timeout=LOOK_EVERY_S, stop_after=1):
                     pass
@@ -219,10 +230,10 @@ class _Thread:
         if self._told is not None:
             self._told.outbox_pending(waiting_count(connection, clusters))
 
-    def _push(self, connection: Connection, attempt: Callable[[], None], key: str, *, mark: bool) -> str | None:
+    def _push(self, connection: Connection, key: str, what: Notification | Callable[[], None]) -> str | None:
         """Until the receiver accepts (None) or refuses for good (why); RetryError after TRY_FOR_S.
 
-        With `mark` the key is one of the outbox: it is marked in the same turn, and not sent once it waits no more.
+        One of the outbox is marked in the same turn, and not sent once it waits no more; anything else is an attempt.
         """
         attempts = Retrying(
             retry=retry_if_exception_type((NotAccepted, TurnTaken)),
@@ -230,24 +241,33 @@ class _Thread:
             stop=stop_any(stop_when_event_set(self._stop), stop_after_delay(TRY_FOR_S)),
             sleep=sleep_using_event(self._stop),
         )
-        refused: str | None = attempts(self._turn, connection, attempt, key, mark)
+        refused: str | None = attempts(self._turn, connection, what)
         if refused is not None:
             log.error("%s will never accept the notification %s: %s", self._name, key, refused)
         return refused
 
-    def _turn(self, connection: Connection, attempt: Callable[[], None], key: str, mark: bool) -> str | None:
+    def _turn(self, connection: Connection, what: Notification | Callable[[], None]) -> str | None:
         """One attempt and its mark, while no other job notifies this receiver. Returns why it was refused for good."""
-        refused: str | None = None
         with turn(connection, self._name, self._epochs) as clusters:
-            if mark and not still_waits(connection, key, self._name, clusters):
+            if not isinstance(what, Notification):
+                return self._refused(what)
+            keys = [key for key in what.keys if still_waits(connection, key, self._name, clusters)]
+            if not keys:
                 return None
-            try:
-                self._attempt(attempt)
-            except NeverAccepted as why:
-                refused = str(why)
-            if mark:
+            refused = self._refused(lambda: self._receiver.send(what.only(keys)))
+            if refused is not None and what.parts:
+                decide(connection, keys, {})  # too large together, or not liked: each by itself in the next round
+                return refused
+            for key in keys:
                 mark_sent(connection, key, self._name, self._names, refused)
-        return refused
+            return refused
+
+    def _refused(self, attempt: Callable[[], None]) -> str | None:
+        try:
+            self._attempt(attempt)
+        except NeverAccepted as why:
+            return str(why)
+        return None
 
     def _attempt(self, attempt: Callable[[], None]) -> None:
         try:

@@ -1,26 +1,50 @@
-"""The outbox as one receiver sees it: what waits for this URL, and the mark that it was sent."""
+"""The outbox as one receiver sees it: what waits for this URL, and the mark that it was sent.
 
-from collections.abc import Mapping, Sequence
+The column `joined` says which notification a row is part of, once that is decided (`joining`): {} by itself, else the
+key and the event of the notification that tells several as one.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rebalance_monitor.streaming.core.model.results import Incident
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
 from .database import Connection
 from .leaders import NOTIFIED
 from .stored import incident_of
 
 CHANNEL = "rebalance_monitor_outbox"
 AT_ONCE = 200
+_ALERTS = [one.value for one in AlertSeverity]
 
 
 @dataclass(frozen=True, slots=True)
 class Notification:
-    """One notification; `previous` is the incident before an update."""
+    """One notification; `previous` is the incident before an update. `parts`: where it tells several as one, each of
+    them, in order; `joined`: then what the rows have of it, and `document` is that of the loudest."""
 
     key: str
     transition: str
     document: Mapping[str, Any]
     previous: Mapping[str, Any] | None
+    parts: tuple["Notification", ...] = ()
+    joined: Mapping[str, Any] | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """Of the rows that it tells."""
+        return [one.key for one in self.parts] or [self.key]
+
+    def only(self, keys: Collection[str]) -> "Notification":
+        """Without the parts of other rows, under the same key."""
+        if self.joined is None or len(keys) == len(self.parts):
+            return self
+        return _as_one([one for one in self.parts if one.key in keys], self.joined)
+
+
+def _as_one(parts: Sequence[Notification], joined: Mapping[str, Any]) -> Notification:
+    loudest = min(parts, key=lambda one: _ALERTS.index(one.document["alert"]))
+    return Notification(joined["key"], loudest.transition, loudest.document, None, tuple(parts), joined)
 
 
 def notified_before(
@@ -37,15 +61,38 @@ def notified_before(
     return {row[0]: row[1] for row in rows}, {row[0]: row[2] for row in rows if row[2] is not None}
 
 
-def waiting(connection: Connection, url: str, clusters: Sequence[str]) -> list[Notification]:
-    """The oldest notifications of these clusters that this URL has not got yet, in the order of their transitions."""
+_UNSENT = (
+    " from rebalance_monitor.outbox o where not done and document->>'cluster' = any(%s) and not exists"
+    " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s)"
+)
+_DECIDED = (
+    " and joined is not null and not exists (select from rebalance_monitor.outbox e where not e.done"
+    " and e.joined is null and e.incident_id = o.incident_id and e.sequence < o.sequence)"
+)
+
+
+def waiting(connection: Connection, url: str, clusters: Sequence[str], *, joined: bool = False) -> list[Notification]:
+    """The oldest notifications of these clusters that this URL has not got yet, in the order of their transitions.
+    `joined`: several that are to be one are one, at the place of the first; what is not decided yet is not there."""
     rows = connection.execute(
-        "select key, transition, document, previous from rebalance_monitor.outbox o where not done"
-        " and document->>'cluster' = any(%s) and not exists"
-        " (select from rebalance_monitor.outbox_sent s where s.key = o.key and s.url = %s) order by sequence limit %s",
+        f"select key, transition, document, previous, joined{_UNSENT}{_DECIDED if joined else ''}"
+        " order by sequence limit %s",
         (list(clusters), url, AT_ONCE),
     ).fetchall()
-    return [Notification(*row) for row in rows]
+    if not joined:
+        return [Notification(*row[:4]) for row in rows]
+    found: dict[str, Notification] = {}
+    for *own, told in rows:
+        one = Notification(*own)
+        if "key" not in told:
+            found[one.key] = one
+        elif told["key"] not in found:
+            parts = connection.execute(
+                f"select key, transition, document, previous{_UNSENT} and joined->>'key' = %s order by sequence",
+                (list(clusters), url, told["key"]),
+            ).fetchall()
+            found[told["key"]] = _as_one([Notification(*part) for part in parts] or [one], told)
+    return list(found.values())
 
 
 def still_waits(connection: Connection, key: str, url: str, clusters: Sequence[str]) -> bool:
