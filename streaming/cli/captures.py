@@ -91,6 +91,7 @@ def records_of(path: Path) -> Iterator[RawRecord]:
                 key=_bytes(line, "key", place),
                 value=_bytes(line, "value", place),
                 append_time=line.get("timestampType") == 1,
+                leader_epoch=None if line.get("leaderEpoch") is None else _typed(line, "leaderEpoch", int, place),
             )
 
 
@@ -100,7 +101,11 @@ def line_of(record: RawRecord) -> CaptureLine:
         "topic": record.topic, "partition": record.partition, "offset": record.offset, "timestamp": record.timestamp_ms,
         "key": key, "value": value,
     }  # fmt: skip
-    return {**line, "timestampType": 1} if record.append_time else line
+    if record.append_time:
+        line["timestampType"] = 1
+    if record.leader_epoch is not None:
+        line["leaderEpoch"] = record.leader_epoch
+    return line
 
 
 def name_of(path: Path) -> str:

@@ -167,6 +167,7 @@ def _taken(message: Any) -> RawRecord:
     return RawRecord(
         topic=message.topic(), partition=message.partition(), offset=message.offset(), timestamp_ms=max(at_ms, 0),
         key=message.key(), value=message.value(), append_time=kind == _APPEND_TIME,
+        leader_epoch=message.leader_epoch(),
     )  # fmt: skip
 
 

@@ -50,6 +50,7 @@ class RawRecord:
     value: bytes | None
     append_time: bool = False
     """Whether `timestamp_ms` is the time of the append, by the clock of the partition's broker."""
+    leader_epoch: int | None = None
 
 
 @dataclass(slots=True)
@@ -70,7 +71,8 @@ def decode(record: RawRecord, settings: ClusterSettings) -> Row | None:
     """The row of a record, by the role its topic has; None for records that never matter."""
     place = (record.topic, record.partition, record.offset, record.timestamp_ms, record.key, record.value)
     if record.topic == OFFSETS_TOPIC:
-        return decode_offsets_record(*place)
+        row = decode_offsets_record(*place)
+        return row if row is None else replace(row, leader_epoch=record.leader_epoch)
     kind = REGISTRY.kind_of(settings, record.topic)
     return None if kind is None else kind.decoder(NO_DIGESTS)(*place)
 

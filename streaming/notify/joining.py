@@ -13,10 +13,10 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rebalance_monitor.streaming.stories.at_once import SPAN_MS
 from rebalance_monitor.streaming.store import joining
 from rebalance_monitor.streaming.store.database import Connection
 from rebalance_monitor.streaming.store.joining import UndecidedRow
+from rebalance_monitor.streaming.stories.at_once import SPAN_MS
 
 HOLD_S = 10.0
 MOST_GROUPS = 200

@@ -223,7 +223,7 @@ def taken(progress: Progress, message: Any) -> Iterator[RawRow]:
     place = RecordAt(message.topic(), message.partition(), offset, message.timestamp()[1])
     seen = glanced(key, value) if progress.kind == COORDINATORS_LOG else None
     if seen is not None:
-        yield record_row(progress.span.key.topic_id, place, seen, key, value, progress.hole)
+        yield record_row(progress.span.key.topic_id, place, seen, key, value, progress.hole, message.leader_epoch())
         return
     row = decoded(_DECODERS[progress.kind], *place, key, value, of_groups=progress.kind == COORDINATORS_LOG)
     if row is not None:

@@ -38,13 +38,19 @@ class RecordAt(NamedTuple):
 
 
 def record_row(
-    topic_id: str, place: RecordAt, seen: Glance, key: bytes | None, value: bytes | None, hole: int = 0
+    topic_id: str,
+    place: RecordAt,
+    seen: Glance,
+    key: bytes | None,
+    value: bytes | None,
+    hole: int = 0,
+    leader_epoch: int | None = None,
 ) -> "RawRow":
     """A record of the coordinator's log, with what was seen of it so far."""
     topic, partition, offset, timestamp_ms = place
     return RawRow(
         topic, topic_id, partition, offset, seen.kind, timestamp_ms, seen.group, seen.protocol_type, key, value,
-        hole=hole or None,
+        hole=hole or None, leader_epoch=leader_epoch,
     )  # fmt: skip
 
 
@@ -85,6 +91,7 @@ class RawRow(NamedTuple):
     value: bytes | None = None
     hole: int | None = None
     read: Row | None = None
+    leader_epoch: int | None = None
 
     @property
     def bytes(self) -> int:
@@ -102,7 +109,7 @@ class RawRow(NamedTuple):
         body = row.body
         if self.hole and isinstance(body, OtherGroup):
             body = replace(body, hole=self.hole)
-        return replace(row, topic_id=self.topic_id, body=body)
+        return replace(row, topic_id=self.topic_id, body=body, leader_epoch=self.leader_epoch)
 
 
 def polled_row(row: Row) -> RawRow:

@@ -58,12 +58,15 @@ class GroupStanding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SharedBy:
-    """A fact that all groups of an event share. `others_have`: of `others` groups that did not rebalance then."""
+    """A fact that all groups of an event share. `others_have`: of `others` groups that did not rebalance then.
+    `elected_anew`: of a partition: so many of the groups have had their coordinator by a later election since the record
+    before."""
 
     fact: Shared
     groups: int
     others: int
     others_have: int
+    elected_anew: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +156,9 @@ def found_at_once(
         if have <= others * MOST_OTHERS_SHARE:
             chance = comb(len(names) + have, len(names)) / comb(len(names) + others, len(names)) * len(places)
             if chance < MOST_CHANCE:
-                run_of.setdefault(run, []).append(SharedBy(fact, len(names), others, have))
+                anew = {group for _, group, one in told[slice(*run)] if one.elected_anew}
+                elected = len(anew) if fact.what == "partition" else 0
+                run_of.setdefault(run, []).append(SharedBy(fact, len(names), others, have, elected))
     return [
         RebalancedAtOnce(cluster, tuple((group, each) for _, group, each in told[first:end]), tuple(shared))
         for (first, end), shared in sorted(run_of.items(), reverse=True)
@@ -210,8 +215,13 @@ def shared_text(event: RebalancedAtOnce, one: SharedBy) -> str:
     what, have = (text.format(one.fact.name) for text in _SAYS[one.fact.what])
     return (
         f"{one.groups} of {counted(one.groups, 'group')} that rebalanced within {took}: {what}; "
-        f"{one.others_have} of the {one.others} other groups {have}"
+        f"{one.others_have} of the {one.others} other groups {have}{_elected(one)}"
     )
+
+
+def _elected(one: SharedBy) -> str:
+    whose = "all of them" if one.elected_anew == one.groups else f"{one.elected_anew} of them"
+    return f"; it was elected anew since the record before of {whose}" if one.elected_anew else ""
 
 
 def event_object(event: RebalancedAtOnce) -> dict[str, Any]:
@@ -230,6 +240,7 @@ def event_object(event: RebalancedAtOnce) -> dict[str, Any]:
                 "groups": one.groups,
                 "others": one.others,
                 "others_have": one.others_have,
+                "elected_anew": one.elected_anew,
                 "text": shared_text(event, one),
             }
             for one in event.shared

@@ -60,6 +60,8 @@ class SeenRebalance:
     `sole`: names that one member alone had in both. `handed_over`: a member of the record before did not keep what it
     had. `topics`: partitions that members were given, by topic; None where not everybody's could be read. `delay_ms`:
     the scheduled delay that it announces. `again`: it repeats the generation before, without a rebalance.
+    `elected_anew`: its partition has a higher leader epoch than at the record before, so the group has had its
+    coordinator since then by a later election.
     `polled`: its group is not read, and rebalances may be missing before it; `sampled_ms`: it came at most so long
     before `at_ms` then, 0 where the group is read, None where nothing tells."""
 
@@ -80,6 +82,7 @@ class SeenRebalance:
     classic: bool = True
     consumer: bool = True
     again: bool = False
+    elected_anew: bool = False
     polled: bool = False
     sampled_ms: int | None = 0
 
@@ -187,6 +190,7 @@ def _seen(document: Published, before: Published | None) -> SeenRebalance:
         consumer=document["protocol_type"] == "consumer",
         polled=_polled(document),
         sampled_ms=_sampled_ms(document),
+        elected_anew=before is not None and _elected_anew(document, before),
         again=before is not None and document["generation"] == before["generation"],
     )
 
@@ -246,6 +250,12 @@ def _waited_ms(document: Published, before: Published | None) -> int | None:
         return None
     waited_ms: int = document["state_ms"] - before["state_ms"]
     return waited_ms
+
+
+def _elected_anew(document: Published, before: Published) -> bool:
+    now, then = document.get("partition_leader_epoch"), before.get("partition_leader_epoch")
+    same = all(document["source"][part] == before["source"][part] for part in ("topic", "partition"))
+    return same and now is not None and then is not None and now > then
 
 
 def _sole(*several: Collection[NamedMember]) -> frozenset[str]:

@@ -29,6 +29,7 @@ EVIDENCE, MOST_NAMED = 3, 4
 PATTERN_CODES = (
     "instance_id_used_twice", "poll_interval_exceeded", "session_timed_out", "rolling_restart",
     "worker_back_within_delay", "member_comes_and_goes", "partitions_added", "topic_added", "hand_over",
+    "coordinator_moved",
 )  # fmt: skip
 CODES = (*PATTERN_CODES, *KINDS)
 

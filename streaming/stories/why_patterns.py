@@ -235,7 +235,27 @@ def hand_overs(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
     }
 
 
+_NOTHING_TELLS = frozenset({"unknown", "member_rejoined", "worker_rejoined"})
+
+
+def coordinator_moved(known: Sequence[SeenRebalance]) -> Mapping[int, Explained]:
+    """The same members, nothing that asked for it, and a later leader of the partition: a coordinator that is elected
+    reads the group anew, and forgets a join phase that was under way. That it was elected is certain, and that the
+    rebalance came of it is not."""
+    found = {}
+    for place, one in enumerate(known):
+        if one.elected_anew and one.after and not one.movers and one.kinds <= _NOTHING_TELLS:
+            name = f"{one.source['topic']}-{one.source['partition']}"
+            text = (
+                f"the coordinator was elected anew, and nothing else asked for it: the leader epoch of {name} is higher"
+                " than at the record before"
+            )
+            found[place] = Explained(code="coordinator_moved", names=(name,), text=text)
+    return found
+
+
 PATTERNS: tuple[WhyPattern, ...] = (
     after_a_time_out, rolling_restarts, within_the_delay, comes_and_goes, topics_that_changed, hand_overs,
+    coordinator_moved,
 )  # fmt: skip
 """Those that look at rebalances alone. The first that explains one has it; `contested_instances` comes before all."""

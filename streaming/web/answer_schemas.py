@@ -306,6 +306,11 @@ OWN: dict[str, Schema] = {
                         "groups": {**COUNT, "description": "Groups that rebalanced then; all of them share it."},
                         "others": {**COUNT, "description": "Groups that did not."},
                         "others_have": {**COUNT, "description": "How many of these have it, too."},
+                        "elected_anew": {
+                            **COUNT,
+                            "description": "Of a partition: for so many of `groups` its leader, their coordinator, was"
+                            " elected anew since the record before.",
+                        },
                         "text": {"type": "string", "description": "For people."},
                     }
                 )

@@ -86,6 +86,7 @@ def published_as(
         historic=envelope.historic,
         repeats=repeats,
         sampled=body.sampled,
+        partition_leader_epoch=row.leader_epoch,
     )
 
 

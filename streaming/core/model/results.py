@@ -200,6 +200,14 @@ class Generation:
             optional=True,
         ),
     ] = False
+    partition_leader_epoch: Annotated[
+        int | None,
+        Says(
+            "The epoch of the leader that took the record: it rises with each election of the partition's leader, and so"
+            " of the group's coordinator. Absent where it is not known.",
+            optional=True,
+        ),
+    ] = None
     sampled: Annotated[
         Sampled | None,
         Says(

@@ -110,7 +110,7 @@ def decode_offsets_record(
             body = OtherGroup("unknown")
         case _:
             assert_never(outcome)
-    return _make_row(topic, partition, offset, timestamp_ms, group, body, "")
+    return _make_row(topic, partition, offset, timestamp_ms, group, body, "", None)
 
 
 _make_row = maker(Row)

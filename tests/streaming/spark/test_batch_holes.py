@@ -43,6 +43,9 @@ class Message:
     def timestamp(self) -> tuple[int, int]:
         return 1, self.record.timestamp_ms
 
+    def leader_epoch(self) -> int | None:
+        return self.record.leader_epoch
+
     def key(self) -> bytes | None:
         return self.record.key
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, Object, capture_of
 from rebalance_monitor.streaming.core.replay import replayed
 from rebalance_monitor.streaming.stories.why import told_beside, told_in_lines
@@ -61,6 +62,16 @@ def partitions_added() -> CapturedGroups:
     return judged(story)
 
 
+def the_coordinator_moved(*, epochs: tuple[int | None, ...] = (4, 4, 5, 5, 7)) -> CapturedGroups:
+    """The same two members join again and again; the partition's leader is elected before the third time and the last.
+    `epochs`: of the leader that took each record."""
+    story = Story()
+    for _ in epochs:
+        record(story, "range", Consumer(id="c0", given="a-0"), Consumer(id="c1", given="a-1"))
+    story.rows[:] = [replace(row, leader_epoch=epoch) for row, epoch in zip(story.rows, epochs, strict=True)]
+    return judged(story)
+
+
 def a_restless_worker() -> CapturedGroups:
     return capture_of(str(VECTORS / "captures" / "zombie"))
 
@@ -71,7 +82,7 @@ def all_that_was_done_to_a_group() -> CapturedGroups:
 
 MADE: tuple[Made, ...] = (
     longer_than_the_poll_interval, silent_after_each_start, restarted_one_by_one, one_instance_id_on_two_hosts,
-    partitions_added, a_restless_worker, all_that_was_done_to_a_group,
+    partitions_added, the_coordinator_moved, a_restless_worker, all_that_was_done_to_a_group,
 )  # fmt: skip
 
 

@@ -110,6 +110,30 @@ def test_groups_of_one_partition_of_the_log() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("then", "says"),
+    [
+        ((6, 6, 6), "; it was elected anew since the record before of all of them"),
+        ((6, 5, 6), "; it was elected anew since the record before of 2 of them"),
+        ((5, 5, 5), ""),
+        ((None, None, None), ""),
+    ],
+)
+def test_an_election_of_the_coordinator_is_told(then: tuple[int | None, ...], says: str) -> None:
+    made = []
+    for number in range(120):
+        group, partition, hosts = f"group-{number:03}", number % 50, {f"client-{number}-a": f"10.1.0.{number}"}
+        first = generation(group, 1, BEFORE_MS, hosts, partition=partition, offset=number)
+        made.append(replace(first, partition_leader_epoch=5))
+        if partition == 7:
+            second = generation(group, 2, THEN_MS + number, hosts, partition=partition, offset=number + 500)
+            made.append(replace(second, partition_leader_epoch=then[number // 50]))
+    (event,) = events(made)
+    (shared,) = event["shared"]
+    assert shared["text"].endswith(f"0 of the 117 other groups have theirs there{says}")
+    assert shared["elected_anew"] == sum(epoch == 6 for epoch in then)
+
+
 @given(st.integers(3, 8), st.integers(0, 60), st.integers(0, 5_000), st.randoms(use_true_random=False))
 def test_every_claim_holds_whatever_the_order(sharing: int, others: int, apart_ms: int, dice: Any) -> None:
     made = fleet(sharing, others, apart_ms=apart_ms)

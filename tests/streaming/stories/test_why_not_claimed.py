@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.core.replay import replayed
 from rebalance_monitor.streaming.stories.rolling_restarts import CLOSED
 from tests.streaming.core.comings_and_goings import MINUTE_MS, SECOND_MS, Epochs848, Pods, Process, twenty
 from tests.streaming.core.rules.builders import Story
-from tests.streaming.stories.rankings_told import codes, judged
+from tests.streaming.stories.rankings_told import codes, judged, the_coordinator_moved
 
 
 def test_members_that_crash_in_turn_are_no_deployments() -> None:
@@ -134,3 +134,19 @@ def test_one_who_goes_as_another_comes_is_counted() -> None:
     story.names.append("b")
     story.targets()
     assert codes(told_of(story)) == {"member_joined": 1, "member_gone": 1}
+
+
+def test_an_election_is_named_only_where_epochs_are_known_and_higher() -> None:
+    for epochs in ((4, 4, 4), (4, None, 5), (5, 4, 3), (None, None, None)):
+        found = codes(the_coordinator_moved(epochs=epochs))
+        assert found["coordinator_moved"] == 0, epochs
+    assert codes(the_coordinator_moved(epochs=(4, 5, 6)))["coordinator_moved"] == 2
+
+
+def test_members_that_came_are_told_though_the_coordinator_was_elected_anew() -> None:
+    """The partitions, the hosts and who comes and goes are told as without epochs."""
+    pods = twenty()
+    pods.come(Process("other", "/10.0.0.99"), after_ms=MINUTE_MS)
+    known = codes(judged(pods.story))
+    pods.story.rows[:] = [replace(row, leader_epoch=place) for place, row in enumerate(pods.story.rows)]
+    assert codes(judged(pods.story)) == known
