@@ -79,10 +79,12 @@ def _asked(arguments: argparse.Namespace) -> AskedSetting:
     if session_ms is not None:
         raise InputError("--session is of static members; give --static, too")
     if arguments.protocol == CONSUMER_PROTOCOL:
-        if asked != AskedSetting(
+        if replace(asked, steps=False) != AskedSetting(
             arguments.assignor, connect=ConnectSetting(None, arguments.release, arguments.protocol)
         ):
-            raise InputError("--protocol consumer goes with --assignor and --release; leave the other settings out")
+            raise InputError(
+                "--protocol consumer goes with --assignor, --release and --steps; leave the other settings out"
+            )
         return asked
     of_consumers = (arguments.assignor, arguments.members) != (None, None)
     if of_consumers and replace(connect, release=None) != ConnectSetting():

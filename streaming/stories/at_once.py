@@ -59,8 +59,8 @@ class GroupStanding(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class SharedBy:
     """A fact that all groups of an event share. `others_have`: of `others` groups that did not rebalance then.
-    `elected_anew`: of a partition: so many of the groups have had their coordinator by a later election since the record
-    before."""
+    `elected_anew`: of a partition: so many of the groups have had their coordinator by a later election since the
+    record before."""
 
     fact: Shared
     groups: int

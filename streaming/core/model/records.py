@@ -138,8 +138,8 @@ Body: TypeAlias = GroupGeneration | GroupDeleted | OtherGroup | TopicRecord | Un
 class Row:
     """One record with its coordinates. `group` is the group id, or None for rows of topics of a lifecycle.
 
-    `topic_id` tells a re-created topic from the one before; "" where the source does not know it. `leader_epoch`: of the
-    partition's leader that took the record's batch (`partitionLeaderEpoch`); None where the source does not know it.
+    `topic_id` tells a re-created topic from the one before; "" where the source does not know it. `leader_epoch`:
+    of the leader that took the record's batch (`partitionLeaderEpoch`); None where the source does not know it.
     """
 
     topic: str

@@ -203,8 +203,8 @@ class Generation:
     partition_leader_epoch: Annotated[
         int | None,
         Says(
-            "The epoch of the leader that took the record: it rises with each election of the partition's leader, and so"
-            " of the group's coordinator. Absent where it is not known.",
+            "The epoch of the leader that took the record: it rises with each election of the partition's leader, and"
+            " so of the group's coordinator. Absent where it is not known.",
             optional=True,
         ),
     ] = None

@@ -41,7 +41,9 @@ def rolling_restarts(generations: Sequence[Published], name: str, release: str |
     last = generations[0]
     if name == last["protocol"]:
         raise CannotPredict(f"the group has {name} already")
-    members = _members(last)
+    if last["protocol"] == COOPERATIVE_STICKY:
+        raise CannotPredict("no restarts are computed from cooperative-sticky back to an eager assignor")
+    members = restarting_members(last)
     deals = [one for one in deals_of(last) if one.eager and fits(one, members, last)]
     if not deals:
         raise CannotPredict("the last assignment does not come from equal subscriptions and all partitions")
@@ -76,11 +78,10 @@ def rolling_restarts(generations: Sequence[Published], name: str, release: str |
     ]
 
 
-def _members(last: Published) -> Mapping[str, DealtMember]:
+def restarting_members(last: Published) -> Mapping[str, DealtMember]:
+    """Those of a group whose restarts are computed. CannotPredict."""
     if last["lifecycle"] != "classic" or last["protocol"] not in ASSIGNORS or "streams" in last:
         raise CannotPredict(f"of groups with {last['protocol']} no restarts are computed")
-    if last["protocol"] == COOPERATIVE_STICKY:
-        raise CannotPredict("no restarts are computed from cooperative-sticky back to an eager assignor")
     if not of_kafkas_assignor(last) or not last["members"]:
         raise CannotPredict("nobody is in the group, or its last assignment is not known to be Kafka's own assignor's")
     members = members_of(last)
@@ -126,7 +127,7 @@ def restarts(
                     if shares is None:
                         return None
                     number += 1
-                    total += _figures(there, shares)
+                    total += dealt_figures(there, shares)
                     again = any(without(one.holds, shares[name]) for name, one in there.items() if not one.gives_all)
                     there = {
                         name: DealtMember(None, shares[name], number, one.gives_all) for name, one in there.items()
@@ -137,7 +138,10 @@ def restarts(
     return found
 
 
-def _figures(members: Mapping[str, DealtMember], shares: Mapping[str, tuple[tuple[str, int], ...]]) -> HistoryFigures:
+def dealt_figures(
+    members: Mapping[str, DealtMember], shares: Mapping[str, tuple[tuple[str, int], ...]]
+) -> HistoryFigures:
+    """What one rebalance moves and stops. `members`: with what they had before it."""
     moved = sum(len(without(shares[name], one.holds)) for name, one in members.items())
     stopped = sum(
         len(one.holds if one.gives_all else without(one.holds, shares[name])) for name, one in members.items()

@@ -9,7 +9,9 @@ from rebalance_monitor.streaming.stories.known import Published
 from .change import CannotPredict
 from .connect_history import ConnectSetting
 from .connect_rolling import rolling_restart
+from .consumer_migration import migration
 from .consumer_rolling import rolling_restarts
+from .consumer_targets import CONSUMER_PROTOCOL, USUAL_ASSIGNOR
 from .history import least_and_most
 from .rolling import OF_A_STEP, RollingRestart
 
@@ -21,7 +23,9 @@ def restarts_object(
     try:
         if not there or not generations:
             raise CannotPredict("nobody is in the group")
-        if assignor is not None:
+        if connect.protocol == CONSUMER_PROTOCOL:
+            found = [migration(generations, assignor or USUAL_ASSIGNOR, connect.release)]
+        elif assignor is not None:
             found = rolling_restarts(generations, assignor, connect.release)
         else:
             found = [rolling_restart(generations, connect)]

@@ -10,17 +10,20 @@ import pytest
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, capture_of
 from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
 from rebalance_monitor.streaming.stories.known import Published
-from rebalance_monitor.streaming.stories.whatif.change import CannotPredict
+from rebalance_monitor.streaming.stories.whatif.change import CannotPredict, WrongChange
 from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting
 from rebalance_monitor.streaming.stories.whatif.connect_rolling import rolling_restart
 from rebalance_monitor.streaming.stories.whatif.consumer import ClassicDeal, deals_of, fits, members_of
+from rebalance_monitor.streaming.stories.whatif.consumer_migration import migrated, migration
 from rebalance_monitor.streaming.stories.whatif.consumer_rolling import restarts, rolling_restarts
+from rebalance_monitor.streaming.stories.whatif.consumer_targets import target_ways
 from rebalance_monitor.streaming.stories.whatif.history import least_and_most
 from rebalance_monitor.streaming.stories.whatif.rolling_told import restarts_object, told_restarts
 from tests.streaming.stories.whatif.upgraded import moved_and_stopped
 
 VECTORS = Path(__file__).parents[3] / "vectors"
 CLASSIC, UPGRADE = "captures-groups/java-classic", "captures-upgrades/connect-4.3.1"
+CONVERTED = "captures-groups/kip848-a"
 COOPERATIVE = "cooperative-sticky"
 
 
@@ -90,6 +93,55 @@ def test_the_new_assignor_comes_with_the_last_member_and_then_stops_less() -> No
     stopped = [least_and_most(one.courses, "stopped")[1] for one in (*both.steps, *alone.steps)]
     assert stopped[:4] == [15, 15, 15, 15], "everybody that stays gives up everything, twice"
     assert stopped[4] > stopped[5]
+
+
+def gained(*generations: Published) -> int:
+    return sum(len(change["gained"]) for one in generations for change in one["diff"].values())
+
+
+def test_each_step_of_a_real_conversion_moved_what_is_computed() -> None:
+    """1.0 is back as another one before the classic group rebalances. A third one joins. 2.0 is back as another one,
+    with one target for both; then one that speaks the new protocol goes, and is back after the next target."""
+    generations = captured(CONVERTED).generations(("kip848-a", "k-migrate"))
+    classic, _, converted, third, both, left, back = sorted(
+        generations, key=lambda one: (one["at_ms"], one["generation"])
+    )[:7]
+    assert [one["lifecycle"] for one in (classic, converted, back)] == ["classic", "consumer", "consumer"]
+    (name_2,) = classic_ids = {*members_of(classic)} & {*members_of(converted)}
+    (name_1,) = {*members_of(classic)} - classic_ids
+    (gone,) = {*members_of(both)} - {*members_of(left)}
+    old = next(deal for deal in deals_of(classic) if fits(deal, members_of(classic), classic))
+
+    def moved(before: Published, name: str, *, together: bool, is_converted: bool = True) -> set[int]:
+        found = set()
+        for way in target_ways("uniform", "4.3"):
+            new, order = way.deal(old.topics), [(name, "x")]
+            some = migrated(members_of(before), old, new, order, together=together, converted=is_converted)
+            assert some is not None
+            found.add(some[0].moved)
+        return found
+
+    assert moved(classic, name_1, together=True, is_converted=False) == {gained(converted)}
+    assert moved(third, name_2, together=True) == {gained(both)}
+    assert moved(both, gone, together=False) == {gained(left, back)}
+    (first, _) = migration([classic], "uniform").steps
+    assert least_and_most(first.courses, "moved")[0] == gained(converted)
+
+
+def test_classic_members_stop_everything_for_each_target_until_they_are_converted() -> None:
+    steps = migration(until(CLASSIC, "j-upgrade", 1), "uniform", "4.3").steps
+    assert [one.then for one in steps] == ["uniform"] * 3
+    assert [least_and_most(one.courses, "rebalances") for one in steps] == [(1, 2)] * 3
+    stopped = [least_and_most(one.courses, "stopped")[1] for one in steps]
+    assert stopped == sorted(stopped, reverse=True)
+    assert stopped[-1] < stopped[0]
+
+
+def test_what_a_broker_does_not_convert_by_default_is_refused() -> None:
+    with pytest.raises(WrongChange, match=r"Kafka before 4\.0 converts no group by default"):
+        migration(until(CLASSIC, "j-upgrade", 1), "uniform", "3.9")
+    with pytest.raises(CannotPredict, match="members are static"):
+        migration(until(CLASSIC, "j-range", 50), "uniform")
 
 
 @pytest.mark.parametrize(
