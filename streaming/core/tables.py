@@ -225,8 +225,8 @@ OUTBOX = PublishedTable(
         Column("done", "bool", DATABASE, "Whether every receiver has it."),
         Column(
             "joined", "jsonb?", DATABASE,
-            "The key and the event of the notification that tells it with others as one; {}: it is told by itself;"
-            " null: not decided, or nobody is told several as one.",
+            "The key and the event of the notification that joins it with those of other groups; {}: it is sent by"
+            " itself; null: not decided, or no receiver takes joined ones.",
         ),
     ),
 )  # fmt: skip
