@@ -26,6 +26,8 @@ from .serve import read_only
 
 log = logging.getLogger("rebalance_monitor.delivery")
 
+MOST_REBALANCES = 5_000
+"""Of one time in which many groups rebalanced, so many are looked at for what the groups share."""
 # A quiet cluster commits an empty batch every `source.heartbeat_ms`; this many may be late before it counts as stopped.
 MISSED_BATCHES = 3
 
@@ -64,7 +66,8 @@ def events_in(dsn: str) -> EventsOf:
     def events(cluster: str, from_ms: int, until_ms: int) -> list[dict[str, Any]]:
         reader = Reader([Database(read_only(dsn))], DatabaseUnreachable)
         try:
-            found: list[dict[str, Any]] = at_once_object(reader, None, from_ms, until_ms, cluster)["events"]
+            told = at_once_object(reader, None, from_ms, until_ms, cluster, most_documents=MOST_REBALANCES)
+            found: list[dict[str, Any]] = told["events"]
         except Unavailable as why:
             log.warning("whether groups rebalanced at once is not known (%s): each is notified of by itself", why)
             return []

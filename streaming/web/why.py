@@ -38,13 +38,19 @@ def violations_of(reader: Reader, key: GroupName, since_ms: int, until_ms: int) 
 
 
 def at_once_object(
-    reader: Reader, only: Collection[GroupName] | None, since_ms: int, until_ms: int, cluster: str | None = None
+    reader: Reader,
+    only: Collection[GroupName] | None,
+    since_ms: int,
+    until_ms: int,
+    cluster: str | None = None,
+    *,
+    most_documents: int = MOST_DOCUMENTS,
 ) -> Object:
     """Rebalances of many groups as one event each, the newest first. `only`: the groups that may be looked at."""
     told = reader.moments(since_ms, until_ms, only, MOST_MOMENTS + 1)
     moments = [at_once.GroupMoment(*one) for one in told[:MOST_MOMENTS] if cluster in (None, one[0])]
     found = at_once.ranges(moments)
-    events, complete, left = [], len(told) <= MOST_MOMENTS and len(found) <= MOST_RANGES, MOST_DOCUMENTS
+    events, complete, left = [], len(told) <= MOST_MOMENTS and len(found) <= MOST_RANGES, most_documents
     members: dict[str, _WithMembers] = {}
     for name, from_ms, to_ms in found[:MOST_RANGES]:
         count = sum(one.cluster == name and from_ms <= one.at_ms <= to_ms for one in moments)
@@ -52,7 +58,7 @@ def at_once_object(
             complete = False
             continue
         left -= count
-        rows = reader.generations({"cluster": name, "since_ms": from_ms, "until_ms": to_ms}, only, MOST_DOCUMENTS).items
+        rows = reader.generations({"cluster": name, "since_ms": from_ms, "until_ms": to_ms}, only, most_documents).items
         before = reader.newest_before(from_ms, name, {(name, row.group) for row in rows}, empty=True)
         documents = [*(row.document for row in rows), *before]
         there = members.setdefault(name, _WithMembers(reader, name, only, moments)).at(to_ms)

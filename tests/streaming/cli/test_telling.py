@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from rebalance_monitor.streaming.cli.telling import addresses, style
+import pytest
+
+from rebalance_monitor.streaming.cli.telling import addresses, events_in, style
 from rebalance_monitor.streaming.config.settings import Settings
 
 
@@ -29,3 +31,8 @@ def test_the_page_is_linked_as_people_reach_it() -> None:
 def test_an_alert_leads_to_your_copy_of_the_runbooks() -> None:
     made = style(settings(alerting={"runbooks_url": "https://w.example/r/"}))
     assert made.addresses.runbook("imbalance") == "https://w.example/r/imbalance.md"
+
+
+def test_without_a_database_no_notification_waits_for_others(caplog: pytest.LogCaptureFixture) -> None:
+    assert events_in("postgresql://127.0.0.1:9/none")("k", 0, 1) == []
+    assert "whether groups rebalanced at once is not known" in caplog.text

@@ -232,3 +232,10 @@ def test_who_is_in_no_event_waits_for_nobody(world: World, found: Sequence[Any])
     with receiving("/hook") as program, world.delivering(webhook(program), joining=Joining(lambda *_: found)):
         program.wait_for(2)
     assert keys(program) == ["i5:fired", "i6:fired"]
+
+
+def test_more_rebalances_than_are_looked_at_are_no_event(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = events_in(world.dsn)
+    assert [len(one["groups"]) for one in found("k", THEN_MS, THEN_MS + 60_000)] == [SHARING]
+    monkeypatch.setattr("rebalance_monitor.streaming.cli.telling.MOST_REBALANCES", SHARING - 1)
+    assert found("k", THEN_MS, THEN_MS + 60_000) == []
