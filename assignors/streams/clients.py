@@ -22,6 +22,7 @@ class Client:
     """
 
     __slots__ = (
+        "_hides_running",
         "_sums",
         "active",
         "capacity",
@@ -61,6 +62,7 @@ class Client:
         else:
             self.previous_active, self.previous_standby = _previous(self.owners, sums, tasks.task_of)
         self._sums = sums
+        self._hides_running = era.running_counts_as_unknown
         self.set_ends(tasks.end_offset_sums)
         self.active: list[TaskId] = []
         self.standby: list[TaskId] = []
@@ -70,7 +72,16 @@ class Client:
     def set_ends(self, ends: Mapping[TaskId, int]) -> None:
         """Take these for the end offset sums of the stateful tasks."""
         self.ends: Mapping[TaskId, int] = ends
-        self.known_lags = {task: _lag(total, ends[task]) for task, total in self._sums.items() if task in ends}
+        self.known_lags = {task: self._lag(total, ends[task]) for task, total in self._sums.items() if task in ends}
+
+    def _lag(self, total: int, end: int) -> int:
+        """The lag that a reported sum means."""
+        if self._hides_running and end == UNKNOWN_SUM:
+            return UNKNOWN_SUM
+        if total in (RUNNING, UNKNOWN_SUM):
+            return total
+        # More than exists counts as nothing: the state is damaged, or belongs to a changelog that was deleted.
+        return end if end < total else _int64(end - total)
 
     def lag(self, task: TaskId) -> int:
         """The lag of a stateful task; -2 if the client runs it, -3 if nobody can tell. Raises LeaderFailed for another
@@ -142,14 +153,6 @@ def _reported(given: StreamsClient, hash_orders: HashOrders) -> tuple[list[TaskI
         for was_active in (True, False)
     )
     return hash_orders.tasks(active), hash_orders.tasks(standby)
-
-
-def _lag(total: int, end: int) -> int:
-    """The lag that a reported sum means."""
-    if total in (RUNNING, UNKNOWN_SUM):
-        return total
-    # More than exists counts as nothing: the state is damaged, or belongs to a changelog that was deleted.
-    return end if end < total else _int64(end - total)
 
 
 def _int64(number: int) -> int:

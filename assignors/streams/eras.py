@@ -16,7 +16,8 @@ class Era:
     `most_caught_up`: a task whose hosts are all behind goes to the most caught-up one; before, it stayed anywhere.
     `movements_polled`: movements are taken by priority; before, in the order of the heap's array. `threads_share_load`:
     actives and standbys are spread over the threads of a client together; before, apart. `unknown_tasks_fail`: a
-    reported task that no longer exists makes the leader fail. `tags`, `racks`: tag-aware standbys and rack-aware
+    reported task that no longer exists makes the leader fail. `running_counts_as_unknown`: where end offsets could not be
+    read, the lag of a task that runs is not known either. `tags`, `racks`: tag-aware standbys and rack-aware
     placement exist. `balances_subtopologies`: the strategy `balance_subtopology` exists, and the search for a cheaper
     placement starts from all nodes at once. `transient_needs_history`: a withheld task gets a standby in the meantime
     only where it was a standby before. `standbys_of_all`: stateless tasks get standbys too, and previous tasks are what
@@ -29,6 +30,7 @@ class Era:
     high_availability: bool = True
     standbys_of_all: bool = False
     unknown_tasks_fail: bool = False
+    running_counts_as_unknown: bool = False
     most_caught_up: bool = True
     movements_polled: bool = True
     threads_share_load: bool = True
@@ -48,7 +50,8 @@ _FIRST = {"most_caught_up": False, "movements_polled": False, "threads_share_loa
 
 ERAS: tuple[Era, ...] = (
     _before_racks("S, up to 2.5", (0, 0), **_FIRST, high_availability=False, standbys_of_all=True),
-    _before_racks("A, 2.6 to 3.0", (2, 6), **_FIRST, unknown_tasks_fail=True),
+    _before_racks("A, 2.6", (2, 6), **_FIRST, unknown_tasks_fail=True, running_counts_as_unknown=True),
+    _before_racks("A, 2.7 to 3.0", (2, 7), **_FIRST, unknown_tasks_fail=True),
     _before_racks("A, 3.1", (3, 1), **_FIRST),
     _before_racks("B, 3.2", (3, 2), movements_polled=False),
     _before_racks("C, 3.3 to 3.5.1", (3, 3)),

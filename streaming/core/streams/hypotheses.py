@@ -42,7 +42,7 @@ _BY_VERSION: tuple[tuple[int, int, tuple[Release, ...]], ...] = (
     (11, 1, ((3, 3), (3, 2))),
     (10, 1, ((3, 1), (3, 0))),
     (9, 1, ((2, 8),)),
-    (8, 1, ((2, 7),)),
+    (8, 1, ((2, 7), (2, 6))),
     (7, 1, ((2, 6),)),
     (6, 1, ((2, 5),)),
     (5, 1, ((2, 4),)),
@@ -174,6 +174,13 @@ def frames(
         for release, standbys, stateful in product(tried, copies, sets):
             configs = AssignmentConfigs(acceptable_recovery_lag=lags[0], num_standby_replicas=standbys)
             yield Frame(release, BuiltIn.HIGH_AVAILABILITY, configs, stateful, blind=True)
+    # The sticky ones place tasks as ever then, but threads keep their tasks in another order.
+    for assignor, release, standbys, stateful in product(assignors(settings), tried, copies, sets):
+        era = era_of(release)
+        sticky = assignor is BuiltIn.LEGACY_STICKY or (assignor is BuiltIn.PUBLIC_STICKY and era.plug_ins)
+        if sticky and era.high_availability and stateful:
+            configs = AssignmentConfigs(acceptable_recovery_lag=lags[0], num_standby_replicas=standbys)
+            yield Frame(release, assignor, configs, stateful, blind=True)
 
 
 def first_of(found: Iterator[Frame], most: int) -> tuple[list[Frame], bool]:
