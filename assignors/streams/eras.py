@@ -16,8 +16,8 @@ class Era:
     `most_caught_up`: a task whose hosts are all behind goes to the most caught-up one; before, it stayed anywhere.
     `movements_polled`: movements are taken by priority; before, in the order of the heap's array. `threads_share_load`:
     actives and standbys are spread over the threads of a client together; before, apart. `unknown_tasks_fail`: a
-    reported task that no longer exists makes the leader fail. `running_counts_as_unknown`: where end offsets could not be
-    read, the lag of a task that runs is not known either. `tags`, `racks`: tag-aware standbys and rack-aware
+    reported task that no longer exists makes the leader fail. `running_counts_as_unknown`: where end offsets could not
+    be read, the lag of a task that runs is not known either. `tags`, `racks`: tag-aware standbys and rack-aware
     placement exist. `balances_subtopologies`: the strategy `balance_subtopology` exists, and the search for a cheaper
     placement starts from all nodes at once. `transient_needs_history`: a withheld task gets a standby in the meantime
     only where it was a standby before. `standbys_of_all`: stateless tasks get standbys too, and previous tasks are what

@@ -16,6 +16,7 @@ from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import FIRST_WITH_PLUG_INS, Era, era_of, release_of
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSettings
 from .caught_up import Possible, Sums
@@ -42,7 +43,7 @@ _BY_VERSION: tuple[tuple[int, int, tuple[Release, ...]], ...] = (
     (11, 1, ((3, 3), (3, 2))),
     (10, 1, ((3, 1), (3, 0))),
     (9, 1, ((2, 8),)),
-    (8, 1, ((2, 7), (2, 6))),
+    (8, 1, ((2, 7), (2, 6, 1))),
     (7, 1, ((2, 6),)),
     (6, 1, ((2, 5),)),
     (5, 1, ((2, 4),)),
@@ -145,6 +146,7 @@ def frames(
         _warm_ups(settings, record, remembered),
         possible_tags(settings, record),
     )
+    sticky: list[Frame] = []
     first = lags[0], warming[0], tagged[0]  # the sticky assignors look at none of these
     for wanted, release, mode, lag, standbys, warm_ups, tags, stateful in product(
         assignors(settings), tried, modes, lags, copies, warming, tagged, sets
@@ -168,19 +170,17 @@ def frames(
             rack_aware_traffic_cost=settings.rack_traffic_cost,
             rack_aware_non_overlap_cost=settings.rack_non_overlap_cost,
         )
-        yield Frame(release, assignor, configs, stateful, racks=mode.racks)
+        frame = Frame(release, assignor, configs, stateful, racks=mode.racks)
+        yield frame
+        if assignor in (BuiltIn.LEGACY_STICKY, BuiltIn.PUBLIC_STICKY) and era.high_availability and stateful:
+            sticky.append(frame)
     if PLAIN in modes and BuiltIn.HIGH_AVAILABILITY in assignors(settings):
         # Where the leader could not read end offsets, everybody keeps what it had, whatever its rack.
         for release, standbys, stateful in product(tried, copies, sets):
             configs = AssignmentConfigs(acceptable_recovery_lag=lags[0], num_standby_replicas=standbys)
             yield Frame(release, BuiltIn.HIGH_AVAILABILITY, configs, stateful, blind=True)
     # The sticky ones place tasks as ever then, but threads keep their tasks in another order.
-    for assignor, release, standbys, stateful in product(assignors(settings), tried, copies, sets):
-        era = era_of(release)
-        sticky = assignor is BuiltIn.LEGACY_STICKY or (assignor is BuiltIn.PUBLIC_STICKY and era.plug_ins)
-        if sticky and era.high_availability and stateful:
-            configs = AssignmentConfigs(acceptable_recovery_lag=lags[0], num_standby_replicas=standbys)
-            yield Frame(release, assignor, configs, stateful, blind=True)
+    yield from (replace(frame, blind=True) for frame in sticky)
 
 
 def first_of(found: Iterator[Frame], most: int) -> tuple[list[Frame], bool]:

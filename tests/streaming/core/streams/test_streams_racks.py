@@ -67,7 +67,7 @@ def test_rounds_of_kafkas_own_leaders_with_a_rack_strategy_are_judged(told: bool
             grades.update(verdict.grade for verdict in verdicts(case, settings, case.topics))
     assert grades[Grade.NOT_JUDGED] == LEADER_ERRORS
     assert grades[Grade.UNEXPLAINED] == 0
-    assert grades[Grade.MATCH] + grades[Grade.EXPLAINABLE] == 32
+    assert grades[Grade.MATCH] + grades[Grade.EXPLAINABLE] == 35
 
 
 def test_without_samples_nothing_is_unexplained_and_every_doubt_is_named() -> None:
