@@ -173,13 +173,15 @@ def _fitted(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> Ju
 
 def _other_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
     """Families that give this answer only under the maximum delay it shows, or under none, or with a snapshot one
-    record behind: they make the verdict no weaker, and must not be lost either."""
+    record behind, or with the tasks that their releases bring back: they make the verdict no weaker, and must not be
+    lost either."""
     families = {run.after.era for run in fits}
     others = [one for one in case.carried.hypotheses if one.era not in families]
     if not others:
         return []
     found = fitting(case, runs_of(case, rounds[:1], hypotheses.guessed(others, case.observed)))
-    return [*found, *fitting(case, runs_of(case, rounds[1:], _settled(case, others)))]
+    other_rounds = (*rounds[1:], *revived_rounds(case, rounds))
+    return [*found, *fitting(case, runs_of(case, other_rounds, _settled(case, others)))]
 
 
 def _families_after_gap(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
@@ -249,9 +251,9 @@ def _candidates(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -
 
 
 def _settled(case: Case, carried: Iterable[LeaderHypothesis]) -> list[LeaderHypothesis]:
-    """With a maximum delay where none is known yet and the record shows one."""
+    """With the maximum delay that the record shows where none is known yet, be it none."""
     known = list(carried)
-    return [*known, *hypotheses.guessed(known, case.observed)] if case.observed.delay_ms else known
+    return [*known, *hypotheses.guessed(known, case.observed)]
 
 
 def _accepted(

@@ -133,8 +133,22 @@ def _last_completed(case: Case, memory: LeaderMemory, *, both: bool) -> tuple[in
     took = last.shown_by(case.leader_view)
     if took is None or case.missing_generations:
         return (kept, cleared)
-    completed = last.generation if took else kept - 1
-    return (kept if completed == led else cleared,)
+    if took:
+        return (kept if last.generation == led else cleared,)
+    if last.generation == led or _has_taken_another(case, last):
+        return (cleared,)
+    # It missed one that it did not answer from its memory; the last one that it did may be the one it completed last.
+    return (kept, cleared)
+
+
+def _has_taken_another(case: Case, last: Observed) -> bool:
+    """Whether the answer that the leader applied last, which is not that of `last`, is none that a memory was left by:
+    one with an error, or one of another member."""
+    shown = case.leader_view.shown
+    if shown is None:
+        return False
+    leader, _, error, _ = shown
+    return bool(error) or (leader != case.leader_view.member_id and leader in (last.views.keys() | case.observed.views))
 
 
 def by_timer(now: Observed, last: Observed) -> bool:

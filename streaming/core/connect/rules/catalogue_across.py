@@ -314,6 +314,7 @@ REVOKED_JOB_LOST = Rule(
     exceptions=(
         "deleted meanwhile",
         "taken back from a delay candidate, and a member left before the follow-up",
+        "another leader took them, and this one waits for a worker that had them when it led",
     ),
     confirm=(STATUS, ASSIGNMENTS),
     advice=REBALANCE_ONCE,

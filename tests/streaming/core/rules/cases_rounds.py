@@ -190,6 +190,21 @@ def taken_back_and_a_member_left() -> Story:
     return story
 
 
+def taken_by_another_leader_and_waited_for() -> Story:
+    """`w1` leads, is cut off, and comes back while `w2` leads; it misses that round, `w2` leaves, and it leads again:
+    what `w2` had in the round that `w1` led is lost."""
+    story = Story.begun({"c1": 2, "c2": 3}, "w1")
+    story.join("w2")
+    for _ in range(3):
+        story.rebalance()
+    story.back(story.leave("w1"))
+    story.delete("c2")
+    story.rebalance(leader="w2", missed=("w1",))
+    story.leave("w2")
+    story.rebalance(after_ms=5_000)
+    return story
+
+
 def a_cut_off_worker_returns() -> Story:
     return the_jobs_came_back()
 
@@ -258,6 +273,11 @@ CASES = (
         code="CONNECT-K15",
         exception="taken back from a delay candidate, and a member left before the follow-up",
         story=taken_back_and_a_member_left,
+    ),
+    NearMiss(
+        code="CONNECT-K15",
+        exception="another leader took them, and this one waits for a worker that had them when it led",
+        story=taken_by_another_leader_and_waited_for,
     ),
     Broken(code="CONNECT-K16", story=a_cut_off_worker_returns, subjects=("worker w3:8083",), severity=INFO),
     NearMiss(code="CONNECT-K16", exception="restarted, and holds nothing", story=a_restart_holds_nothing),
