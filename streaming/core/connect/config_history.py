@@ -44,6 +44,8 @@ class ConfigState(Derives):
     deletion in workers before 2.5.1 (KAFKA-8869; 0: it had none), and `stray` those of commits that came after it,
     which workers before 3.7.1 take (KAFKA-16838): made anew, such a connector has its tasks back before its first own
     commit. `resting` are the connectors whose target state is PAUSED or STOPPED, so that no worker runs their tasks.
+    `overtaken` are those configured again since their last commit: once compaction has taken the record before it away,
+    a worker since 3.7.1 that starts takes the commit for one of a deleted connector (KAFKA-17719).
     """
 
     counts: Mapping[str, int | None] = field(default_factory=dict)
@@ -53,6 +55,7 @@ class ConfigState(Derives):
     left: Mapping[str, int] = field(default_factory=dict)
     stray: Mapping[str, int] = field(default_factory=dict)
     resting: frozenset[str] = frozenset()
+    overtaken: frozenset[str] = frozenset()
 
     def connectors(self, kept: Mapping[str, int] | None = None) -> dict[str, int]:
         """Number of tasks per configured connector, as the leader's snapshot gives it; `kept` are the counts that its
@@ -62,6 +65,14 @@ class ConfigState(Derives):
             name: 0 if name in self.inconsistent else (old.get(name, 0) if count is None else count)
             for name, count in self.counts.items()
         }
+
+    def lost_by(self, release: str | None) -> frozenset[str]:
+        """Connectors without tasks for workers of this release that start on a compacted topic; unknown releases may
+        be any."""
+        with suppress(ValueError):
+            if release is not None and parse_release(release) < _COMMITS_CHECKED:
+                return frozenset()
+        return self.overtaken
 
     def kept_by(self, release: str | None) -> Mapping[str, int]:
         """What workers of this release keep of connectors that were deleted; unknown releases keep nothing."""
@@ -299,7 +310,8 @@ def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
     match record:
         case ConnectorConfigured(name=name):
             if name in state.counts:
-                return state
+                again = state.counts[name] is not None and name not in state.overtaken
+                return replace(state, overtaken=state.overtaken | {name}) if again else state
             return replace(state, counts={**state.counts, name: None}, deleted=state.deleted - {name})
         case ConnectorDeleted(name=name):
             count = state.counts.get(name)
@@ -310,6 +322,7 @@ def apply(state: ConfigState, record: ConfigRecord) -> ConfigState:
                 deleted=state.deleted | {name},
                 left=_newest(state.left, name, state.left.get(name, 0) if count is None else count),
                 stray=_without(state.stray, name),
+                overtaken=state.overtaken - {name},
             )
         case TaskStaged(name=name, number=number):
             numbers = state.staged.get(name, frozenset()) | {number}
@@ -342,7 +355,13 @@ def _committed(state: ConfigState, name: str, count: int | None) -> ConfigState:
         state = replace(state, left=_without(state.left, name), stray=_without(state.stray, name))
     inconsistent = state.inconsistent - {name} if complete else state.inconsistent | {name}
     staged = {**state.staged, name: frozenset[int]()} if name in state.staged else state.staged
-    return replace(state, counts={**state.counts, name: count}, inconsistent=inconsistent, staged=staged)
+    return replace(
+        state,
+        counts={**state.counts, name: count},
+        inconsistent=inconsistent,
+        staged=staged,
+        overtaken=state.overtaken - {name},
+    )
 
 
 def _newest(mapping: Mapping[str, int], name: str, count: int) -> dict[str, int]:

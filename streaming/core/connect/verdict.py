@@ -149,8 +149,10 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
     if found is None:
         return _unexplained(case, rounds, runs)
     # A leader of another release is one that fits by chance, if the one expected has made a mistake.
+    expected = _eras(case)
     other = found.reason is not None and found.reason.kind is ReasonKind.OTHER_RELEASE
-    wrong = _after_unknown(case, rounds, _eras(case)) if other else ()
+    other = other or any(run.after.era not in expected for run in found.runs)
+    wrong = _after_unknown(case, rounds, expected) if other else ()
     return _accepted(found.grade, case, found.runs, found.reason, mistaken=wrong)
 
 
@@ -239,12 +241,13 @@ def _candidates(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -
     known = reported_round(case) if case.missing_generations else None
     running = [one for one in settled if known is None or known.admits(one.memory, case.observed)]
     yield Candidate(runs_of(case, rounds[:1], running, clocks_apart=True), exactly, CLOCKS_APART)
-    yield Candidate(runs_of(case, tuple(revived_rounds(case, rounds)), settled), exactly, REVIVED)
+    # Which tasks come back tells the release of who leads: it may be another one than before.
+    yield Candidate(runs_of(case, tuple(revived_rounds(case, rounds)), [*settled, *others]), exactly, REVIVED)
     if case.missing_generations:
         unseen = _after_gap(case, rounds, [*case.carried.hypotheses, *guessed])
         yield Candidate(runs_of(case, rounds, unseen, both_syncs=True), exactly, MISSING_GENERATIONS)
     # Behind all others, because it takes away what a leader must place: with it many a mistake would look right.
-    yield Candidate(runs_of(case, tuple(flagged_rounds(case, rounds)), settled), exactly, CONFIG_FLAGGED)
+    yield Candidate(runs_of(case, tuple(flagged_rounds(case, rounds)), [*settled, *others]), exactly, CONFIG_FLAGGED)
     lists = declared_by(case.body)
     yield Candidate(runs, those(lambda run: same_but_for_names(case.body, run.result)), ARRAY_ORDER)
     yield Candidate(runs, those(lambda run: same_but_for_choice(case.body, run.result, lists)), EQUAL_CHOICE)

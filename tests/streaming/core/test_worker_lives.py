@@ -14,12 +14,20 @@ from rebalance_monitor.streaming.core.model.results import Generation, Grade, In
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, decode
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations
-from tests.streaming.core.rules.edits import revoke, spare
+from tests.streaming.core.rules.edits import drop, revoke, spare
 from tests.vector_files import VECTORS, json_lines
 
 Life = Mapping[str, Any]
 LIVES = list(json_lines(VECTORS / "connect/worker-lives.jsonl.gz"))
-NO_DELAY = [life for life in LIVES if life["life"] == "an old release brings tasks back and holds no delay"]
+
+
+def lives(name: str) -> list[Life]:
+    return [life for life in LIVES if life["life"] == name]
+
+
+NO_DELAY = lives("an old release brings tasks back and holds no delay")
+COMPACTED = lives("a leader starts on a compacted config topic")
+UPGRADED = lives("a leader of an older release brings tasks back")
 
 
 def name_of(life: Life) -> str:
@@ -76,6 +84,31 @@ def test_kafkas_workers_are_not_accused(life: Life, size: int) -> None:
 def test_a_known_delay_excuses_no_task_that_lies(life: Life) -> None:
     """The same records, where the configuration says that the leader holds a delay."""
     assert Grade.UNEXPLAINED in grades(judged(life, replace(settings_of(life), max_delay_ms=300_000), 1))
+
+
+@pytest.mark.parametrize(
+    ("life", "release"),
+    [*((life, "3.6.0") for life in COMPACTED), *((life, "3.9.1") for life in UPGRADED)],
+    ids=lambda one: one if isinstance(one, str) else name_of(one),
+)
+def test_a_release_whose_workers_do_not_do_that_is_not_excused(life: Life, release: str) -> None:
+    assert Grade.UNEXPLAINED in grades(judged(life, replace(settings_of(life), release=release), 1))
+
+
+@pytest.mark.parametrize("life", COMPACTED, ids=name_of)
+def test_tasks_without_a_worker_are_reported_whoever_explains_them(life: Life) -> None:
+    assert "CONNECT-I4" in {one.code for one in judged(life, settings_of(life), 1) if isinstance(one, Incident)}
+
+
+def test_a_connector_whose_tasks_were_committed_since_has_them() -> None:
+    """Another one is configured anew: compaction may hide its tasks, and no others."""
+    story = Story.begun({"c1": 2, "c2": 2}, "w1", "w2", rebalances=2)
+    story.configure("c2")
+    story.leave("w2")
+    story.rebalance()
+    story.configure("c3", 2)
+    story.rebalance(drop("w1", "c3-0"))
+    assert generations(story.fold())[-1].verdict.grade is Grade.UNEXPLAINED
 
 
 def deleted_in_a_failed_generation(*missed: str) -> Story:

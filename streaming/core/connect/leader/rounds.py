@@ -96,13 +96,14 @@ def rounds_of(case: Case) -> Iterator[ConnectRound]:
 def flagged_rounds(case: Case, rounds: Sequence[ConnectRound]) -> Iterator[ConnectRound]:
     """The round for a leader that judges otherwise which connectors' tasks are consistent: each alone, then all.
 
-    A worker that starts on a compacted topic may have read other records between two commits (connect.md 4.3).
+    A worker that starts on a compacted topic may have read other records between two commits, or a commit before any
+    configuration (connect.md 4.3).
     """
     offset = case.observed.config_offset
     state = case.history.state_at(offset) if offset is not None else None
     if state is None or not rounds:
         return
-    doubted = doubted_connectors(state)
+    doubted = doubted_connectors(state) | state.lost_by(case.settings.release)
     now = state.connectors()
     other = {name: (state.counts[name] or 0) if name in state.inconsistent else 0 for name in sorted(doubted)}
     choices = [{name: count} for name, count in other.items()][:MAX_FLAGGED]
