@@ -62,8 +62,11 @@ def assignment_not_carried_over(scene: Scene) -> Iterator[Finding]:
 
 
 def _missed(view: WorkerView, before: WorkerView, last: Observed) -> bool:
-    """Whether a member may have missed the last answer; an eager one leaves no allocation to compare with."""
-    if last.protocol not in COOPERATIVE or view.held != before.held:
+    """Whether a member may have missed the last answer; an eager join leaves no allocation to compare with, and then
+    only one that shows another answer has."""
+    if last.protocol not in COOPERATIVE:
+        return view.shown != last.header
+    if view.held != before.held:
         return False
     return view.shown != last.header or before.shown == last.header
 

@@ -75,6 +75,18 @@ def gave_up_everything() -> Story:
     return story
 
 
+def missed_the_last_eager_answer() -> Story:
+    story = Story("default")
+    story.configure("c1", 3)
+    story.join("w1", "w2")
+    story.rebalance()
+    story.configure("c2", 2)
+    story.rebalance(missed=("w2",))
+    story.protocol = "sessioned"
+    story.rebalance()
+    return story
+
+
 def missed_the_answer() -> Story:
     story = calm()
     story.configure("c2", 2)
@@ -219,6 +231,11 @@ CASES = (
     ),
     NearMiss(
         code="CONNECT-K1", exception="it missed the answer and reports what it had before", story=missed_the_answer
+    ),
+    NearMiss(
+        code="CONNECT-K1",
+        exception="it missed the answer and reports what it had before",
+        story=missed_the_last_eager_answer,
     ),
     NearMiss(code="CONNECT-K1", exception="generations are missing between", story=changed_in_unseen_generations),
     Broken(
