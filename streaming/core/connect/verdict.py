@@ -245,7 +245,8 @@ def _candidates(case: Case, rounds: tuple[ConnectRound, ...], runs: list[Run]) -
     yield Candidate(runs_of(case, tuple(revived_rounds(case, rounds)), [*settled, *others]), exactly, REVIVED)
     if case.missing_generations:
         unseen = _after_gap(case, rounds, [*case.carried.hypotheses, *guessed])
-        yield Candidate(runs_of(case, rounds, unseen, both_syncs=True), exactly, MISSING_GENERATIONS)
+        either = (*rounds, *revived_rounds(case, rounds))
+        yield Candidate(runs_of(case, either, unseen, both_syncs=True), exactly, MISSING_GENERATIONS)
     # Behind all others, because it takes away what a leader must place: with it many a mistake would look right.
     yield Candidate(runs_of(case, tuple(flagged_rounds(case, rounds)), [*settled, *others]), exactly, CONFIG_FLAGGED)
     lists = declared_by(case.body)

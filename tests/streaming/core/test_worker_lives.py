@@ -28,6 +28,7 @@ def lives(name: str) -> list[Life]:
 NO_DELAY = lives("an old release brings tasks back and holds no delay")
 COMPACTED = lives("a leader starts on a compacted config topic")
 UPGRADED = lives("a leader of an older release brings tasks back")
+AROUND_A_GAP = lives("an old release brings tasks back around a generation without a record")
 
 
 def name_of(life: Life) -> str:
@@ -88,7 +89,7 @@ def test_a_known_delay_excuses_no_task_that_lies(life: Life) -> None:
 
 @pytest.mark.parametrize(
     ("life", "release"),
-    [*((life, "3.6.0") for life in COMPACTED), *((life, "3.9.1") for life in UPGRADED)],
+    [*((life, "3.6.0") for life in COMPACTED), *((life, "3.9.1") for life in (*UPGRADED, *AROUND_A_GAP))],
     ids=lambda one: one if isinstance(one, str) else name_of(one),
 )
 def test_a_release_whose_workers_do_not_do_that_is_not_excused(life: Life, release: str) -> None:
