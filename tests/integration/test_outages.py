@@ -5,7 +5,7 @@ import os
 import re
 import signal
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -21,13 +21,25 @@ from tests.waiting import PATIENCE_S
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture
-def job(watched: Watched, request: pytest.FixtureRequest) -> Iterator[Child]:
+@contextmanager
+def ready(watched: Watched, name: str) -> Iterator[Child]:
     """A job that is ready; its log must not hold a trace at the end, whatever happened."""
-    with watched.job(request.node.name) as made:
+    with watched.job(name) as made:
         watched.wait_ready(made)
         yield made
     assert_clean(made)
+
+
+@pytest.fixture
+def job(watched: Watched, request: pytest.FixtureRequest) -> Iterator[Child]:
+    with ready(watched, request.node.name) as made:
+        yield made
+
+
+@pytest.fixture(scope="class")
+def one_job(watched: Watched) -> Iterator[Child]:
+    with ready(watched, "one-job") as made:
+        yield made
 
 
 def assert_clean(job: Child) -> None:
@@ -86,25 +98,42 @@ def test_a_start_with_history_is_ready_only_when_it_is_in_the_database(watched: 
         assert end(watched, job, signal.SIGTERM) == 0
 
 
-def test_a_lost_database_is_waited_for_and_nothing_is_lost(watched: Watched, job: Child) -> None:
-    postgres.stop_server(watched.postgres.data)
-    watched.rebalance("during-the-database's-absence")
-    watched.wait_not_ready(job, "PostgreSQL at")
-    postgres.start_again(watched.postgres)
-    watched.wait_for_group("during-the-database's-absence", job)
-    watched.wait_ready(job)
-    restarts = [line for line in job.log.read_text().splitlines() if '"event": "query_restarts"' in line]
-    pauses = [json.loads(line)["pause_s"] for line in restarts]
-    assert pauses == sorted(pauses), "pauses grow"
+class TestOneJob:
+    """What one job lives through, in this order: a start takes most of the processor's time of each of these tests."""
 
+    def test_a_lost_database_is_waited_for_and_nothing_is_lost(self, watched: Watched, one_job: Child) -> None:
+        postgres.stop_server(watched.postgres.data)
+        watched.rebalance("during-the-database's-absence")
+        watched.wait_not_ready(one_job, "PostgreSQL at")
+        postgres.start_again(watched.postgres)
+        watched.wait_for_group("during-the-database's-absence", one_job)
+        watched.wait_ready(one_job)
+        restarts = [line for line in one_job.log.read_text().splitlines() if '"event": "query_restarts"' in line]
+        pauses = [json.loads(line)["pause_s"] for line in restarts]
+        assert pauses == sorted(pauses), "pauses grow"
 
-def test_a_lost_broker_is_waited_for_and_nothing_is_lost(watched: Watched, job: Child) -> None:
-    watched.broker.child.kill()
-    watched.wait_not_ready(job, "the cluster gives no answer")
-    watched.start_broker()
-    watched.rebalance("after-the-broker's-return")
-    watched.wait_for_group("after-the-broker's-return", job)
-    watched.wait_ready(job)
+    def test_a_lost_broker_is_waited_for_and_nothing_is_lost(self, watched: Watched, one_job: Child) -> None:
+        watched.broker.child.kill()
+        watched.wait_not_ready(one_job, "the cluster gives no answer")
+        watched.start_broker()
+        watched.rebalance("after-the-broker's-return")
+        watched.wait_for_group("after-the-broker's-return", one_job)
+        watched.wait_ready(one_job)
+
+    def test_a_taken_port_is_one_sentence_and_code_2(self, watched: Watched, one_job: Child) -> None:
+        with watched.job("second") as second:
+            assert second.process.wait(PATIENCE_S) == 2
+        said = (
+            f"rebalance-monitor: can't listen on 127.0.0.1:{watched.http_port} (Address already in use); set http.host"
+        )
+        assert second.log.read_text().startswith(said)
+
+    def test_a_dead_java_process_ends_the_job_in_one_sentence(self, watched: Watched, one_job: Child) -> None:
+        (java,) = spark_of(one_job)
+        os.kill(java, signal.SIGKILL)
+        assert one_job.process.wait(PATIENCE_S) == 2
+        assert one_job.log.read_text().splitlines()[-1].startswith("rebalance-monitor: Spark's Java process has ended")
+        assert members(one_job.pid) == []
 
 
 def test_a_start_while_no_broker_answers_waits_and_says_so(watched: Watched) -> None:
@@ -118,14 +147,6 @@ def test_a_start_while_no_broker_answers_waits_and_says_so(watched: Watched) -> 
         watched.wait_not_ready(job, f"no broker answers at {NOBODY}")
         assert end(watched, job, signal.SIGTERM) == 0
     assert_clean(job)
-
-
-def test_a_dead_java_process_ends_the_job_in_one_sentence(watched: Watched, job: Child) -> None:
-    (java,) = spark_of(job)
-    os.kill(java, signal.SIGKILL)
-    assert job.process.wait(PATIENCE_S) == 2
-    assert job.log.read_text().splitlines()[-1].startswith("rebalance-monitor: Spark's Java process has ended")
-    assert members(job.pid) == []
 
 
 def test_a_signal_while_spark_starts_ends_it_at_once(watched: Watched) -> None:
@@ -186,13 +207,6 @@ def test_a_start_that_cannot_be_is_one_sentence_and_code_2(
     assert re.match(f"rebalance-monitor: {sentence}", said.splitlines()[-1]), said
     assert SECRET not in said
     assert_clean(job)
-
-
-def test_a_taken_port_is_one_sentence_and_code_2(watched: Watched, job: Child) -> None:
-    with watched.job("second") as second:
-        assert second.process.wait(PATIENCE_S) == 2
-    said = f"rebalance-monitor: can't listen on 127.0.0.1:{watched.http_port} (Address already in use); set http.host"
-    assert second.log.read_text().startswith(said)
 
 
 @pytest.mark.parametrize(
