@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from importlib import resources
 
 from rebalance_monitor.streaming.config.certificates import unusable
 from rebalance_monitor.streaming.config.client_properties import in_clear
@@ -61,6 +60,8 @@ def problems_of(settings: Settings) -> list[str]:
 
 def config_default() -> int:
     """Print the documented configuration: every key with its default."""
+    from importlib import resources
+
     print((resources.files("rebalance_monitor.streaming.config") / "default.yaml").read_text(encoding="utf-8"), end="")
     return DONE
 
