@@ -123,6 +123,8 @@ A_LONG_ONE_S = 300.0
 SECONDS = BUILD / "test-seconds.json"
 """How long each file of tests took when it ran last, by its path in the clone. A clone that never ran them has none."""
 MARKED_WHOLE = re.compile(r"^pytestmark = .*mark\.(postgres|prometheus|browser|helm|integration)\b", re.MULTILINE)
+SHARING = re.compile(r"^def test_\w+\(\s*(spark|live)\b", re.MULTILINE)
+"""Tests of the integration tier that take what `conftest.py` there starts once a process. Their files run in one."""
 
 INTEGRATION = Tier("integration", "integration", _no_cluster)
 TIERS = (
@@ -223,17 +225,28 @@ def weights(files: Iterable[Path]) -> dict[Path, float]:
     return {path: float(known.get(str(path.relative_to(ROOT)), guess)) for path, guess in guessed.items()}
 
 
+def _sharing(files: Iterable[Path], weight: Mapping[Path, float]) -> list[Piece]:
+    """Of the integration tier: files that share something in one piece, each other one alone; the slowest first."""
+    found: dict[str, list[Path]] = defaultdict(list)
+    for path in files:
+        shared = SHARING.search(path.read_text(encoding="utf-8"))
+        found[shared[1] if shared else str(path)].append(path)
+    slowest_first = sorted(found.values(), key=lambda some: sum(weight[one] for one in some), reverse=True)
+    return [
+        Piece(INTEGRATION, tuple(some), " ".join(str(one.relative_to(ROOT)) for one in some)) for some in slowest_first
+    ]
+
+
 def pieces(tier: Tier) -> list[Piece]:
     """The slowest first: so that nobody is left alone with one at the end."""
     files = files_of(tier)
     weight = weights(files)
-    slowest_first = sorted(files, key=lambda path: weight[path], reverse=True)
     if tier is INTEGRATION:
-        return [Piece(tier, (path,), str(path.relative_to(ROOT))) for path in slowest_first]
+        return _sharing(files, weight)
     if tier is not UNIT:
         return [Piece(tier, tuple(files))]
     parts: list[list[Path]] = [[] for _ in range(PARTS)]
-    for path in slowest_first:
+    for path in sorted(files, key=lambda path: weight[path], reverse=True):
         min(parts, key=lambda part: sum(weight[one] for one in part)).append(path)
     return [Piece(tier, tuple(part), f"part {number} of {PARTS}") for number, part in enumerate(parts, start=1)]
 

@@ -1,4 +1,7 @@
-"""What several integration tests share: the stage of one file, and one Spark session with workers of its own."""
+"""What several integration tests share: the stage of one file, a job, and one Spark session with workers of its own.
+
+Files whose tests take `live` or `spark` run in one process (`lab/tiers.py`): these are started once for all of them.
+"""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +10,7 @@ from typing import Any
 import pytest
 
 from rebalance_monitor.streaming.config.sections import SparkSection
-from tests.integration.watched import Watched, own_lab
+from tests.integration.watched import Live, Watched, own_lab
 
 
 @pytest.fixture(scope="module")
@@ -15,6 +18,16 @@ def watched(request: pytest.FixtureRequest) -> Iterator[Watched]:
     """Broker and PostgreSQL for the tests of one file, in a folder of the file's name."""
     with own_lab(request.module.__name__.rpartition("test_")[2].replace("_", "-")) as lab:
         yield Watched(lab)
+
+
+@pytest.fixture(scope="session")
+def live() -> Iterator[Live]:
+    """For tests that leave the job running and look at groups of their own."""
+    with own_lab("live") as lab:
+        watched = Watched(lab)
+        with watched.job("live", polling={"topics_every_ms": 1_000}) as job:
+            watched.wait_ready(job)
+            yield Live(watched, job)
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Consumer
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from tests.integration.watched import Watched
+from tests.integration.watched import Live
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -20,7 +20,8 @@ SAID = (
 STATE = 'select state from rebalance_monitor.groups where "group" = %s'
 
 
-def test_targets_of_a_real_group_match(watched: Watched) -> None:
+def test_targets_of_a_real_group_match(live: Live) -> None:
+    watched, job = live
     admin = AdminClient({"bootstrap.servers": watched.broker.address, "log_level": 0})
     admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
     settings = {
@@ -44,8 +45,7 @@ def test_targets_of_a_real_group_match(watched: Watched) -> None:
             row = database.execute(STATE, (GROUP,)).fetchone()
         return "" if row is None else str(row[0])
 
-    with ExitStack() as ending, watched.job("kip848", polling={"topics_every_ms": 1_000}) as job:
-        watched.wait_ready(job)
+    with ExitStack() as ending:
         for size in (1, 2, 3):
             consumers.append(Consumer(settings))
             ending.callback(consumers[-1].close)

@@ -12,11 +12,11 @@ from lab.share.__main__ import take
 from lab.share.story import start
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.replay import replay
-from tests.integration.watched import Watched, own_lab
+from tests.integration.watched import Live, own_lab
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
-GROUP, TOPIC = "sharers", "clicks"
+GROUP, TOPIC = "sharers", "shared-clicks"
 SAID = (
     "select jsonb_array_length(document -> 'members'), grade, coalesce(reason, '') from rebalance_monitor.generations"
     " where \"group\" = %s and lifecycle = 'share' order by generation"
@@ -39,7 +39,8 @@ def test_every_target_of_real_share_groups_matches(tmp_path: Path) -> None:
     assert "unknown" not in causes
 
 
-def test_a_real_share_group_under_a_real_job(watched: Watched) -> None:
+def test_a_real_share_group_under_a_real_job(live: Live) -> None:
+    watched, job = live
     admin = AdminClient({"bootstrap.servers": watched.broker.address, "log_level": 0})
     admin.create_topics([NewTopic(TOPIC, 4, 1)])[TOPIC].result(PATIENCE_S)
     runtime = java.find()
@@ -57,15 +58,13 @@ def test_a_real_share_group_under_a_real_job(watched: Watched) -> None:
         targets = told(SAID)
         return bool(targets) and targets[-1][0] == members and told(STATE) == [(state,)]
 
-    with watched.job("share") as job:
-        watched.wait_ready(job)
-        first = begin("sharer-1", 1)
-        watched.lab.wait_for("a target for one", lambda: of(1, "Stable"), job, PATIENCE_S)
-        second = begin("sharer-2", 2)
-        watched.lab.wait_for("a target for three", lambda: of(3, "Stable"), job, PATIENCE_S)
-        second.terminate()
-        watched.lab.wait_for("a target for one again", lambda: of(1, "Stable"), job, PATIENCE_S)
-        first.terminate()
-        watched.lab.wait_for("nobody left", lambda: told(STATE) == [("Empty",)], job, PATIENCE_S)
+    first = begin("sharer-1", 1)
+    watched.lab.wait_for("a target for one", lambda: of(1, "Stable"), job, PATIENCE_S)
+    second = begin("sharer-2", 2)
+    watched.lab.wait_for("a target for three", lambda: of(3, "Stable"), job, PATIENCE_S)
+    second.terminate()
+    watched.lab.wait_for("a target for one again", lambda: of(1, "Stable"), job, PATIENCE_S)
+    first.terminate()
+    watched.lab.wait_for("nobody left", lambda: told(STATE) == [("Empty",)], job, PATIENCE_S)
     assert {one[1:] for one in told(SAID)} == {("match", "")}
     assert told(INCIDENTS) == []

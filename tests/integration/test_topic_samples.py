@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from lab.process import Child
 from rebalance_monitor.streaming.polling.topics import PART
-from tests.integration.watched import Watched
+from tests.integration.watched import Live, Watched
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.integration
@@ -113,16 +113,16 @@ def test_groups_are_judged_while_partitions_are_added_and_the_job_is_restarted(w
             assert grades["by-roundrobin"]["match"] >= 2, said
 
 
-def test_a_poller_without_brokers_is_named(watched: Watched) -> None:
+def test_a_poller_without_brokers_is_named(live: Live) -> None:
+    watched, job = live
+
     def failing() -> bool:
         return PART in watched.readiness()[1].get("parts", {})
 
-    with watched.job("third", polling={"topics_every_ms": 1_000}) as job:
-        watched.wait_ready(job)
-        assert not failing()
-        assert watched.metric('rebalance_monitor_poll_requests_total{cluster="own",poller="topics"}')
-        watched.broker.child.kill()
-        watched.lab.wait_for("the poller named", failing, job, PATIENCE_S)
-        watched.start_broker()
-        watched.wait_ready(job)
-        watched.lab.wait_for("the poller at work again", lambda: not failing(), job, PATIENCE_S)
+    assert not failing()
+    assert watched.metric('rebalance_monitor_poll_requests_total{cluster="own",poller="topics"}')
+    watched.broker.child.kill()
+    watched.lab.wait_for("the poller named", failing, job, PATIENCE_S)
+    watched.start_broker()
+    watched.wait_ready(job)
+    watched.lab.wait_for("the poller at work again", lambda: not failing(), job, PATIENCE_S)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 import psycopg
@@ -159,3 +159,10 @@ class Watched:
 
     def wait_for_group(self, group: str, job: Child) -> None:
         self.lab.wait_for(f"{group} in the database", lambda: group in self.groups(), job, PATIENCE_S)
+
+
+class Live(NamedTuple):
+    """A stage, and a job on it that is ready and asks for topics every second."""
+
+    watched: Watched
+    job: Child

@@ -45,6 +45,17 @@ def test_each_file_is_in_a_tier_and_the_parts_of_one_share_its_files() -> None:
         assert sorted(shared) == tiers.files_of(tier)
 
 
+def test_files_that_share_a_job_or_a_session_run_in_one_process_and_each_other_file_alone() -> None:
+    together = [piece for piece in tiers.pieces(tiers.INTEGRATION) if len(piece.paths) > 1]
+    fixtures = (ROOT / "tests" / "integration" / "conftest.py").read_text()
+    declared = set(re.findall(r'^@pytest.fixture\(scope="session"\)\ndef (\w+)', fixtures, re.MULTILINE))
+    asked = [{name for path in piece.paths for name in tiers.SHARING.findall(path.read_text())} for piece in together]
+    assert sorted(map(sorted, asked)) == sorted([name] for name in declared)
+    anywhere = re.compile(rf"^def .*\b({'|'.join(sorted(declared))}): (Any|Live)", re.MULTILINE)
+    users = {path for path in tiers.files_of(tiers.INTEGRATION) if anywhere.search(path.read_text())}
+    assert users == {path for piece in together for path in piece.paths}
+
+
 @pytest.fixture
 def seconds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Where it is kept how long files took: nowhere yet."""
