@@ -321,6 +321,7 @@ def run_job(settings: Settings, ports: JobPorts) -> None:
                     if spark is not None:
                         session.is_there(spark)
                 stop.wait(LOOK_EVERY_S)
+            log_event("asked_to_end", signal=stop.why)
             stop_relaying(SPARK_SAYS)
             clusters.wait()
         finally:

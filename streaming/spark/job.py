@@ -138,7 +138,8 @@ class Job:
             self._observer.trouble(self._section.name, None)
             self._watch(query, stop)
             if stop:
-                log_event("stopping", cluster=self._section.name, signal=stop.why)
+                if not stop.at_once:
+                    log_event("stopping", cluster=self._section.name, signal=stop.why)
                 query.stop()
             ended: BaseException | None = query.exception()
             return self._failure or ended

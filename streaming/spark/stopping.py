@@ -36,6 +36,11 @@ class Stopping(ABC):
     def why(self) -> str | int:
         """A signal's number, or a reason in words."""
 
+    @property
+    @abstractmethod
+    def at_once(self) -> bool:
+        """Whether the process is about to end: what a thread would say is not wanted any more."""
+
     def wait(self, seconds: float) -> None:
         """Sleep in slices, as whoever asks only notes it."""
         until_s = time.monotonic() + seconds
@@ -45,10 +50,10 @@ class Stopping(ABC):
 
 @dataclass(slots=True)
 class Stop(Stopping):
-    """True after the first signal. The second one calls `at_once` with its number. `hang_ups`: how often the job was
-    asked to read its configuration anew."""
+    """True after the first signal. The second one calls `end_at_once` with its number. `hang_ups`: how often the job
+    was asked to read its configuration anew."""
 
-    at_once: Callable[[int], None]
+    end_at_once: Callable[[int], None]
     signals: list[int] = field(default_factory=list)
     hang_ups: int = 0
 
@@ -59,10 +64,14 @@ class Stop(Stopping):
     def why(self) -> int:
         return self.signals[0]
 
+    @property
+    def at_once(self) -> bool:
+        return len(self.signals) > 1
+
     def _note(self, number: int, _: FrameType | None) -> None:
         self.signals.append(number)
-        if len(self.signals) > 1:
-            self.at_once(number)
+        if self.at_once:
+            self.end_at_once(number)
 
     def _hang_up(self, _number: int, _frame: FrameType | None) -> None:
         self.hang_ups += 1
@@ -98,8 +107,7 @@ class ClusterStop(Stopping):
 
     @property
     def at_once(self) -> bool:
-        """Whether the process is about to end: what this thread would say is not wanted any more."""
-        return len(self._job.signals) > 1
+        return self._job.at_once
 
 
 def end_at_once(scratch: Path, number: int) -> None:

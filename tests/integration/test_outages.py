@@ -51,8 +51,8 @@ def has_java(job: Child) -> bool:
     return bool(spark_of(job))
 
 
-def has_query(job: Child) -> bool:
-    return "query_starts" in job.log.read_text()
+def says(job: Child, event: str) -> bool:
+    return f'"{event}"' in job.log.read_text()
 
 
 def spark_of(job: Child) -> list[int]:
@@ -69,7 +69,8 @@ def end(watched: Watched, job: Child, *numbers: signal.Signals) -> int:
     """Send signals, each once the one before is noticed; the exit code."""
     job.process.send_signal(numbers[0])
     for number in numbers[1:]:
-        watched.lab.wait_for("the first signal noticed", lambda: '"stopping"' in job.log.read_text(), job, PATIENCE_S)
+        noticed = partial(says, job, "asked_to_end")
+        watched.lab.wait_for("the first signal noticed", noticed, job, PATIENCE_S)
         job.process.send_signal(number)
     return job.process.wait(PATIENCE_S)
 
@@ -164,7 +165,7 @@ def test_stopping_in_the_middle_of_a_batch_leaves_a_clean_log(watched: Watched) 
         watched.rebalance(f"turn-{turn}")
         with watched.job(f"interrupted-{turn}") as job:
             # The first batch takes seconds, most of it in the call that the stop then interrupts.
-            watched.lab.wait_for("a query", partial(has_query, job), job, PATIENCE_S)
+            watched.lab.wait_for("a query", partial(says, job, "query_starts"), job, PATIENCE_S)
             assert end(watched, job, signal.SIGTERM) == 0
         assert_clean(job)
 
