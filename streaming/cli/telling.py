@@ -2,6 +2,8 @@
 
 import logging
 import threading
+import time
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,9 +16,9 @@ from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
 from rebalance_monitor.streaming.notify.alerts import AlertStyle
 from rebalance_monitor.streaming.notify.delivery import Delivery, Receiver
 from rebalance_monitor.streaming.notify.heartbeat import Heartbeat
-from rebalance_monitor.streaming.notify.joining import EventsOf, Joining
+from rebalance_monitor.streaming.notify.joining import HOLD_S, EventsOf, Joining
 from rebalance_monitor.streaming.notify.webhook import Webhook
-from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
+from rebalance_monitor.streaming.store.database import Connection, Database, DatabaseUnreachable
 from rebalance_monitor.streaming.store.writer import Writer
 from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.statements import Unavailable
@@ -59,12 +61,28 @@ def delivery(settings: Settings, dsn: str, exporter: Exporter) -> Delivery | Non
     return Delivery(dsn, _receivers(settings, exporter), exporter, exporter, Joining(events_in(dsn)))
 
 
+@dataclass(frozen=True, slots=True)
+class _Until:
+    """A database that takes no further statement after a moment of the monotonic clock."""
+
+    database: Database
+    until_s: float
+
+    def session(self) -> AbstractContextManager[Connection]:
+        if time.monotonic() >= self.until_s:
+            raise DatabaseUnreachable(f"PostgreSQL at {self.database.address} took longer than {HOLD_S:.0f} s")
+        return self.database.session()
+
+    def close(self) -> None:
+        self.database.close()
+
+
 def events_in(dsn: str) -> EventsOf:
     """Groups that rebalanced at once, by stored generations. Where the database has no answer in time, notifications
     wait for nobody."""
 
     def events(cluster: str, from_ms: int, until_ms: int) -> list[dict[str, Any]]:
-        reader = Reader([Database(read_only(dsn))], DatabaseUnreachable)
+        reader = Reader([_Until(Database(read_only(dsn)), time.monotonic() + HOLD_S)], DatabaseUnreachable)
         try:
             told = at_once_object(reader, None, from_ms, until_ms, cluster, most_documents=MOST_REBALANCES)
             found: list[dict[str, Any]] = told["events"]

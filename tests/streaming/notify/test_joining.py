@@ -239,3 +239,63 @@ def test_more_rebalances_than_are_looked_at_are_no_event(world: World, monkeypat
     assert [len(one["groups"]) for one in found("k", THEN_MS, THEN_MS + 60_000)] == [SHARING]
     monkeypatch.setattr("rebalance_monitor.streaming.cli.telling.MOST_REBALANCES", SHARING - 1)
     assert found("k", THEN_MS, THEN_MS + 60_000) == []
+
+
+def test_events_that_cannot_be_computed_hold_up_no_notification(world: World) -> None:
+    def fails(*_: Any) -> Sequence[Any]:
+        raise KeyError("a document without this field")
+
+    world.commit(broken(0), broken(1))
+    with receiving("/hook") as program, world.delivering(webhook(program), joining=Joining(fails)):
+        program.wait_for(2)
+    assert keys(program) == ["i0:fired", "i1:fired"]
+
+
+def test_events_that_take_long_cost_no_session(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PostgreSQL ends a session that stands still in a transaction for FROZEN_AFTER_S."""
+    monkeypatch.setattr("rebalance_monitor.streaming.store.database.FROZEN_AFTER_S", 1)
+
+    def slow(*_: Any) -> Sequence[Any]:
+        world.run("select pg_sleep(2)")
+        return []
+
+    world.commit(broken(0), broken(1))
+    with receiving("/hook") as program, world.delivering(webhook(program), joining=Joining(slow)):
+        program.wait_for(2)
+    assert keys(program) == ["i0:fired", "i1:fired"]
+
+
+def test_a_database_that_takes_too_long_is_asked_nothing_more(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rebalance_monitor.streaming.cli.telling.HOLD_S", 0.0)
+    assert events_in(world.dsn)("k", THEN_MS, THEN_MS + 60_000) == []
+
+
+def test_incidents_behind_a_full_page_wait_for_nobody(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rebalance_monitor.streaming.store.joining.AT_ONCE", 3)
+    monkeypatch.setattr("rebalance_monitor.streaming.notify.joining.AT_ONCE", 3)
+    world.commit(*(broken(number) for number in range(4)), broken(SHARING))
+    with receiving("/hook") as program, world.delivering(webhook(program)):
+        program.wait_for(2)
+        until(lambda: world.undecided() == 1)
+    assert [len(told["joined"]["groups"]) if "joined" in told else key for key, told in program.requests] == [
+        3,
+        "i12:fired",
+    ]
+
+
+def test_two_jobs_on_one_database_decide_of_their_own_clusters(world: World) -> None:
+    """Whoever has the lock keeps it only while decisions are written."""
+    world.commit(broken(0), broken(1))
+    world.later()
+    other, asked = Joining(events_in(world.dsn)), list[int]()
+
+    def meanwhile(*given: Any) -> Sequence[Any]:
+        with world.store.database.session() as own:
+            other.decide(own, ["k"])
+        asked.append(world.undecided())
+        return events_in(world.dsn)(*given)
+
+    with receiving("/hook") as program, world.delivering(webhook(program), joining=Joining(meanwhile)):
+        until(lambda: world.left() == 0)
+    assert asked == [0]
+    assert [told["joined"]["groups"] for _, told in program.requests] == [["group-000", "group-001"]]
