@@ -36,9 +36,9 @@ class PlugIn:
 class StreamsSettings:
     """One application, by its `application.id`. None means "not known": the fold then tries what is possible.
 
-    `release` is that of the leader's Kafka Streams; `assignor` one of Kafka's own (`high_availability`,
-    `legacy_sticky`, `sticky_924`) or the name of a class: one of Kafka's, or one that this version does not run;
-    `plug_in` is run in place of such a class. The others are the leader's configuration:
+    `release` is that of the leader's Kafka Streams, unless its payload or its answer is of another; `assignor` one of
+    Kafka's own (`high_availability`, `legacy_sticky`, `sticky_924`) or the name of a class: one of Kafka's, or one that
+    this version does not run; `plug_in` is run in place of such a class. The others are the leader's configuration:
     `standbys` num.standby.replicas, `warm_ups` max.warmup.replicas,
     `acceptable_lag` acceptable.recovery.lag (records), `probing_interval_ms`; `rack_strategy`, `rack_traffic_cost`,
     `rack_non_overlap_cost` and `rack_tags` of the rack-aware assignment. `topology` is the text that Kafka Streams

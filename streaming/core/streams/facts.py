@@ -12,7 +12,7 @@ from typing import TypeAlias
 from rebalance_monitor.assignors.streams.application import RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import Era, era_of
-from rebalance_monitor.assignors.streams.tasks import ProcessId, TaskId, TopicPartition, sorted_tasks
+from rebalance_monitor.assignors.streams.tasks import ProcessId, Release, TaskId, TopicPartition, sorted_tasks
 from rebalance_monitor.streaming.core.cluster.changelogs import CHANGELOG_SUFFIX, ChangelogEnds
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.incidents.rule import Rule
@@ -138,11 +138,17 @@ class Facts:
     @cached_property
     def eras(self) -> list[Era]:
         """The eras that the leader can be of; empty where it is older than all known ones."""
-        return [era_of(release) for release in releases(self.settings, self.record)]
+        return [era_of(release) for release in self._releases]
 
     def may_have(self, bug: Bug) -> bool:
         """Whether the leader can be of a release with this bug."""
-        return bug.may_be_in(releases(self.settings, self.record))
+        return bug.may_be_in(self._releases)
+
+    @cached_property
+    def _releases(self) -> tuple[Release, ...]:
+        """Those that the leader can be of, and the one whose answer the record has."""
+        known, found = releases(self.settings, self.record), self.judged.hypothesis
+        return known if found is None or not known or found.release in known else (*known, found.release)
 
     @property
     def stable(self) -> bool:

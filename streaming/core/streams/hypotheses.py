@@ -1,7 +1,7 @@
 """What a leader may have been configured with, where nobody says: the values that are tried, the likeliest first.
 
-Known settings are the only value of theirs. Of the others the value that explained the record before comes first, then
-what this record suggests, then Kafka's defaults.
+Known settings are the only value of theirs; the release only if the leader's payload does not contradict it. Of the
+others the value that explained the record before comes first, then what this record suggests, then Kafka's defaults.
 
 One such choice is a frame. Within it `Assumptions` are about the end offsets, and which of them are worth a run.
 """
@@ -14,13 +14,16 @@ from itertools import chain, combinations, islice, pairwise, permutations, produ
 from rebalance_monitor.assignors.streams.application import AssignmentConfigs, RackStrategy
 from rebalance_monitor.assignors.streams.built_in import BuiltIn, built_in_of
 from rebalance_monitor.assignors.streams.eras import FIRST_WITH_PLUG_INS, Era, era_of, release_of
+from rebalance_monitor.assignors.streams.members import newest_version
 from rebalance_monitor.assignors.streams.other_ends import OtherEnds
 from rebalance_monitor.assignors.streams.tasks import Release, TaskId
 from rebalance_monitor.schemas.frozen import replace
+from rebalance_monitor.schemas.streams_tasks import NEWEST_VERSION, UNKNOWN_VERSION
 from rebalance_monitor.streaming.core.cluster.end_offsets import EndBounds
 from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSettings
 from .caught_up import Possible, Sums
 from .described import stores_by_part
+from .members import StreamsThread
 from .observed import ObservedRecord
 from .rack_modes import PLAIN, RackMode
 from .replica_racks import RackView
@@ -48,6 +51,7 @@ _BY_VERSION: tuple[tuple[int, int, tuple[Release, ...]], ...] = (
     (6, 1, ((2, 5),)),
     (5, 1, ((2, 4),)),
 )
+_LATER_PATCH = 99
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +87,10 @@ def releases(settings: StreamsSettings, record: ObservedRecord) -> tuple[Release
 
 
 def _releases(settings: StreamsSettings, record: ObservedRecord) -> tuple[Release, ...]:
-    if settings.release is not None:
-        return (release_of(settings.release),)
     leader = next((thread for thread in record.threads if thread.id == record.leader), None)
+    told = _believed(settings, leader)
+    if told is not None:
+        return (told,)
     if leader is None:
         return ()
     latest, protocol = leader.said.latest_supported, leader.wanted.version
@@ -93,6 +98,25 @@ def _releases(settings: StreamsSettings, record: ObservedRecord) -> tuple[Releas
         if latest >= version and protocol >= consumer:
             return found
     return ()
+
+
+def contradicted(settings: StreamsSettings, record: ObservedRecord) -> bool:
+    """Whether the leader's own payload says that it is not of the configured release: so it is while an application is
+    upgraded, and until the configuration follows."""
+    leader = next((thread for thread in record.threads if thread.id == record.leader), None)
+    return settings.release is not None and _believed(settings, leader) is None
+
+
+def _believed(settings: StreamsSettings, leader: StreamsThread | None) -> Release | None:
+    """The configured release, if such a leader may say this newest version. `upgrade.from` lets a leader of any release
+    say none, and a version that nobody has described is of any release to come. "2.6" is any release 2.6.x."""
+    if settings.release is None:
+        return None
+    told = release_of(settings.release)
+    latest = UNKNOWN_VERSION if leader is None else leader.said.latest_supported
+    if latest == UNKNOWN_VERSION or latest > newest_version(told) == NEWEST_VERSION:
+        return told
+    return next((one for one in (told, (*told, _LATER_PATCH)) if newest_version(one) == latest), None)
 
 
 def assignors(settings: StreamsSettings) -> tuple[BuiltIn | PlugIn, ...]:

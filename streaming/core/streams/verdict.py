@@ -25,7 +25,17 @@ from . import error_answers, observed, plugged_verdict, rack_modes
 from .described import store_names
 from .differences import roles_of
 from .grading import NOT_KNOWN, Judged, expected_of, not_judged, unknown_settings
-from .hypotheses import Remembered, all_tags_tried, assignors, first_of, frames, possible_tags, releases, stateful_sets
+from .hypotheses import (
+    Remembered,
+    all_tags_tried,
+    assignors,
+    contradicted,
+    first_of,
+    frames,
+    possible_tags,
+    releases,
+    stateful_sets,
+)
 from .observed import ObservedRecord
 from .plug_ins import NO_PLUG_INS, PlugInRun, PlugIns
 from .rounds import Hypothesis
@@ -33,6 +43,7 @@ from .search import FEWEST_RUNS, Found, Missed, Search, runs_of
 from .words import ON_END_OFFSETS
 
 MOST_FRAMES = 300
+_FITS = (Grade.MATCH, Grade.EXPLAINABLE)
 CANNOT_READ = "it is the answer of a leader that could not read the end offsets of changelogs"
 _POOLED = "the leader takes all members of a newer version for one process, whose id no record shows"
 
@@ -48,7 +59,44 @@ def judge(
 ) -> Judged:
     """The verdict on one generation whose members can all be read. `floor`: the least end offset sum of each task by
     earlier records; `bounds`: between which it lay by samples, of some tasks. `plug_ins` run the application's own
-    assignor."""
+    assignor. The configured release is not believed against the leader's payload, and it accuses no leader whose answer
+    is that of another release that the payload allows."""
+    found = _of(settings, record, at_ms, remembered, floor, plug_ins, bounds)
+    if settings.release is None:
+        return found
+    if contradicted(settings, record):
+        return _of_other_release(settings.release, found)
+    if found.verdict.grade is not Grade.UNEXPLAINED or found.certain or settings.plug_in is not None:
+        return found
+    upgraded = replace(settings, release=None)
+    if not releases(upgraded, record):
+        return found
+    other = _of(upgraded, record, at_ms, remembered, floor, plug_ins, bounds)
+    if other.verdict.grade in _FITS:
+        return _of_other_release(settings.release, other)
+    return found if _open(upgraded, record, remembered) is None else other
+
+
+def _of_other_release(configured: str, found: Judged) -> Judged:
+    """The verdict by what leaders of another release than the configured one answer: no match."""
+    if found.verdict.grade not in _FITS:
+        return found
+    more = "" if found.verdict.reason is None else f"; {found.verdict.why}"
+    text = f"the leader runs another release than the configured {configured}{more}"
+    reason = Reason(ReasonKind.OTHER_RELEASE, text)
+    return replace(found, verdict=replace(found.verdict, grade=Grade.EXPLAINABLE, reason=reason))
+
+
+def _of(
+    settings: StreamsSettings,
+    record: ObservedRecord,
+    at_ms: int,
+    remembered: Remembered,
+    floor: Mapping[TaskId, int],
+    plug_ins: PlugIns,
+    bounds: Mapping[TaskId, EndBounds] | None,
+) -> Judged:
+    """The verdict by leaders of the releases that the settings leave."""
     record = replace(record, threads=observed.pooled(record.threads, newest_known(settings, record)))
     by_code = None if _undescribed(record) else error_answers.judged(record.threads, releases(settings, record))
     if by_code is not None:
@@ -87,7 +135,7 @@ def _with_pool(
         _judged(settings, observed.with_pool(record, place), at_ms, remembered, floor, parts=len(places))
         for place in places
     ]
-    fits = next((each for each in tried if each.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE)), None)
+    fits = next((each for each in tried if each.verdict.grade in _FITS), None)
     if fits is not None:
         more = "" if fits.verdict.reason is None else f"; {fits.verdict.why}"
         reason = Reason(ReasonKind.UNKNOWN_PROCESS_ID, f"{_POOLED}: an id that is possible gives this answer{more}")

@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from tests.streaming.core.rules.builders import START_MS, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_streams_record import KNOWN, ONE_COPY, OWN, OWN_ASSIGNOR, THE_GROUP, Threads
-from tests.streaming.core.rules.streams import Thread, group, record
+from tests.streaming.core.rules.streams import Thread, group, of_release, record
 
 C, H, M, L, INFO = Severity
 LATER_MS = START_MS + 600_000
@@ -170,7 +170,7 @@ def all_on_one_thread() -> Story:
 
 
 def all_on_one_thread_of_old() -> Story:
-    return group(ALL_ON_ONE, known=replace(KNOWN, release="3.1.2"))
+    return group(of_release("3.1.2", ALL_ON_ONE), known=replace(KNOWN, release="3.1.2"))
 
 
 def threads_that_hand_over() -> Story:

@@ -7,7 +7,7 @@ from rebalance_monitor.streaming.core.model.results import Severity
 from rebalance_monitor.streaming.core.model.settings import StreamsSettings
 from tests.streaming.core.rules.builders import GROUP, Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
-from tests.streaming.core.rules.streams import Thread, group
+from tests.streaming.core.rules.streams import Thread, group, of_release
 
 C, H, M, L, INFO = Severity
 THE_GROUP = (f"group {GROUP}",)
@@ -118,7 +118,7 @@ def copies_without_a_store() -> Story:
 
 
 def copies_of_an_old_leader() -> Story:
-    return group(STATELESS_COPIES, known=replace(ONE_COPY, release="2.5.1"))
+    return group(of_release("2.5.1", STATELESS_COPIES), known=replace(ONE_COPY, release="2.5.1"))
 
 
 # -- S22 to S27: reports and payloads ----------------------------------------------------------------------------------

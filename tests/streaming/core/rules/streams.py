@@ -6,10 +6,12 @@ A thread's id begins with the letter of its process. Task `S_P` has the one part
 otherwise. A thread that joins again owns what it is said to own, by default what the record before gave it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+from rebalance_monitor.assignors.streams.eras import release_of
+from rebalance_monitor.assignors.streams.members import newest_version
 from rebalance_monitor.schemas.consumer_protocol import (
     ConsumerAssignment,
     ConsumerSubscription,
@@ -164,6 +166,13 @@ class Thread:
             subscription=encode_subscription(wanted),
             assignment=encode_assignment(given),
         )
+
+
+def of_release(release: str, threads: Sequence[Thread]) -> tuple[Thread, ...]:
+    """The threads with the versions that Kafka Streams of this release writes: 2.6.0 writes 7, 2.6.1 writes 8."""
+    number = release_of(release)
+    newest, protocol = newest_version(number), 3 if number >= (3, 4) else 1
+    return tuple(replace(one, version=newest, latest=newest, protocol=protocol) for one in threads)
 
 
 def record(

@@ -25,7 +25,7 @@ from rebalance_monitor.streaming.core.streams.topology import learnt
 from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases_streams_placement import THREE_AND_ONE, moving
 from tests.streaming.core.rules.cases_streams_record import KNOWN
-from tests.streaming.core.rules.streams import Thread, group
+from tests.streaming.core.rules.streams import Thread, group, of_release
 from tests.vector_files import GROUP_CAPTURES
 
 CAPTURE = GROUP_CAPTURES / "streams-classic-4.3.1"
@@ -149,7 +149,9 @@ def test_a_wrong_version_is_told_with_what_bounds_it(threads: tuple[Thread, ...]
 @pytest.mark.parametrize(("release", "named"), [("2.6.0", True), ("2.6.1", False), ("4.3.1", False)])
 def test_a_bug_is_named_only_where_the_leader_can_have_it(release: str, named: bool) -> None:
     warms_up = (Thread(id="a1", active="1_0", standby="1_1"), Thread(id="b1", active="1_1"))
-    (opened,) = incidents(group(warms_up, known=replace(KNOWN, release=release)).fold(), "STREAMS-S16")
+    (opened,) = incidents(
+        group(of_release(release, warms_up), known=replace(KNOWN, release=release)).fold(), "STREAMS-S16"
+    )
     assert ("KAFKA-10455" in opened.message) == named
 
 

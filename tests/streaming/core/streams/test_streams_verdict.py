@@ -9,17 +9,18 @@ import pytest
 
 from lab.attack.streams_vectors import Case, cases
 from rebalance_monitor.assignors.streams.tasks import TaskId, sorted_partitions, task_of
-from rebalance_monitor.schemas.streams_assignment import AssignmentInfo
+from rebalance_monitor.schemas.streams_assignment import AssignmentInfo, encode_assignment_info
+from rebalance_monitor.schemas.streams_subscription import encode_subscription_info
 from rebalance_monitor.schemas.streams_tasks import NO_REBALANCE_MS
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
-from rebalance_monitor.streaming.core.model.records import GroupGeneration
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, MemberRow
 from rebalance_monitor.streaming.core.model.results import Grade, Verdict
 from rebalance_monitor.streaming.core.model.settings import NOTHING_SAID, StreamsSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
 from rebalance_monitor.streaming.core.streams.generation import _floor
 from rebalance_monitor.streaming.core.streams.hypotheses import Remembered, frames
-from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, threads_of
+from rebalance_monitor.streaming.core.streams.members import StreamsThread, UnreadableThread, thread_of, threads_of
 from rebalance_monitor.streaming.core.streams.observed import ObservedRecord, observed
 from rebalance_monitor.streaming.core.streams.search import FEWEST_RUNS, Search
 from rebalance_monitor.streaming.core.streams.topology import Seen, learnt
@@ -140,7 +141,33 @@ def test_a_leader_up_to_2_5_had_the_sticky_assignor_whatever_is_configured() -> 
     """What it answered bit by bit nobody has described: then there is no verdict instead of an alarm."""
     old = replace(cases_of("sticky-924"), release="2.5.1", assignor="high_availability")
     case = next(one for one in cases() if "two" in one.tags and len(one.rounds) > 1)
+    case = replace(case, rounds=tuple((at_ms, of_2_5(body)) for at_ms, body in case.rounds))
     assert Grade.UNEXPLAINED not in {verdict.grade for verdict in verdicts(case, old)}
+
+
+def of_2_5(body: GroupGeneration) -> GroupGeneration:
+    """The record with the payloads of members and leaders of 2.5, which list tasks and no offsets."""
+    return replace(body, members=tuple(map(_of_2_5, body.members)))
+
+
+def _of_2_5(row: MemberRow) -> MemberRow:
+    thread = thread_of(row)
+    assert isinstance(thread, StreamsThread)
+    said = replace(
+        thread.said,
+        version=6,
+        latest_supported=6,
+        previous_tasks=thread.said.was_active(),
+        standby_tasks=thread.said.was_standby(),
+        offset_sums=(),
+        client_tags=(),
+    )
+    told = replace(thread.told, version=6, commonly_supported=6, next_rebalance_ms=NO_REBALANCE_MS)
+    return replace(
+        row,
+        subscription=replace(thread.wanted, version=1, user_data=encode_subscription_info(said)),
+        assignment=replace(thread.given, version=1, user_data=encode_assignment_info(told)),
+    )
 
 
 def cases_of(tag: str) -> StreamsSettings:
