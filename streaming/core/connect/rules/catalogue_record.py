@@ -188,7 +188,10 @@ HEADER_INCONSISTENT = Rule(
     severity=Severity.CRITICAL,
     needs_every_generation=False,
     meaning="All members receive the same protocol version, error, leader, leader URL, config offset and delay.",
-    exceptions=("releases before 3.3 write version 1 for sessioned",),
+    exceptions=(
+        "releases before 3.3 write version 1 for sessioned",
+        "the leader runs another release than the configured one: info",
+    ),
     confirm=(ASSIGNMENTS, VERSIONS),
     advice=(
         moves(

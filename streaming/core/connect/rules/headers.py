@@ -10,7 +10,7 @@ from rebalance_monitor.streaming.core.connect.observed import EAGER
 from rebalance_monitor.streaming.core.fold.unreadable_members import unreadable_members
 from rebalance_monitor.streaming.core.incidents.finding import Finding
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
-from rebalance_monitor.streaming.core.model.results import Evidence
+from rebalance_monitor.streaming.core.model.results import Certainty, Evidence, Severity
 from .catalogue_record import CONFIG_OFFSET_WRONG, DELAY_OUT_OF_RANGE, HEADER_INCONSISTENT, UNDECODABLE_MEMBER
 from .context import Need, RuleCheck, Scene
 from .record import found
@@ -39,9 +39,16 @@ def header_inconsistent(scene: Scene) -> Iterator[Finding]:
     leader = next((one.subscription for one in body.members if one.member_id == body.leader), None)
     url = leader.url if isinstance(leader, WorkerState) else first.leader_url
     wrong = _differences(first, replace(first, leader=body.leader or "", leader_url=url))
-    versions = _versions(scene)
+    versions, configured = VERSIONS.get(body.protocol or ""), _configured_version(scene)
     if versions is not None and first.version not in versions:
         wrong.append(f"version {first.version}, which {body.protocol} does not write")
+    elif configured is not None and first.version != configured:
+        message = (
+            f"{scene.worker(first_id)} leads by another release than {scene.settings.release}, which is configured"
+        )
+        message += f": it answers in version {first.version} of the header"
+        subjects = scene.subjects([first_id])
+        yield found(scene, HEADER_INCONSISTENT, subjects, message, Severity.INFO, Certainty.LIKELY)
     if wrong:
         worker = scene.worker(first_id)
         message = f"the answer's header is not that of its generation, as {worker} received it: {', '.join(wrong)}"
@@ -66,12 +73,13 @@ def _differences(assignment: ConnectAssignment, expected: ConnectAssignment) -> 
     return [f"{name} {mine!r} instead of {wanted!r}" for name, mine, wanted in fields if mine != wanted]
 
 
-def _versions(scene: Scene) -> frozenset[int] | None:
-    """Versions a leader may write under the chosen protocol; None for one that no release speaks."""
+def _configured_version(scene: Scene) -> int | None:
+    """The version that a leader of the configured release writes; None where any may be written. While workers are
+    upgraded, one of another release may lead."""
     if scene.body.protocol == "sessioned" and scene.settings.release is not None:
         with suppress(ValueError):  # a release from before the protocol: then the group proves the configuration wrong
-            return frozenset({era_of(scene.settings.release).sessioned_header})
-    return VERSIONS.get(scene.body.protocol or "")
+            return era_of(scene.settings.release).sessioned_header
+    return None
 
 
 def config_offset_wrong(scene: Scene) -> Iterator[Finding]:

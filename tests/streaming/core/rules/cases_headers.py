@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from rebalance_monitor.schemas.group_metadata import GroupMember
+from rebalance_monitor.streaming.core.model.findings import Severity
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.cases import Broken, Case, NearMiss
 from tests.streaming.core.rules.cases_record import (
@@ -36,6 +37,12 @@ def version_1_of_a_release_that_writes_2() -> Story:
     known = replace(NOTHING_KNOWN, max_delay_ms=300_000, release="3.9.1")
     story = fresh_pair(story=Story(known=known))
     story.rebalance(everyone(version=1))
+    return story
+
+
+def version_3_for_sessioned() -> Story:
+    story = fresh_pair()
+    story.rebalance(everyone(version=3))
     return story
 
 
@@ -145,7 +152,13 @@ def a_subscription_that_ends_behind_its_user_data() -> Story:
 
 CASES: tuple[Case, ...] = (
     broken("I9", wrong_leader_url, C, W2, says="leader URL"),
-    broken("I9", version_1_of_a_release_that_writes_2, C, W1, says="version 1"),
+    near(
+        "I9",
+        "the leader runs another release than the configured one: info",
+        version_1_of_a_release_that_writes_2,
+        Severity.INFO,
+    ),
+    broken("I9", version_3_for_sessioned, C, W1, says="version 3"),
     near("I9", "releases before 3.3 write version 1 for sessioned", version_1_for_sessioned),
     near("I9", "releases before 3.3 write version 1 for sessioned", release_older_than_the_protocol),
     broken("I10", offset_too_low, H, W1),
