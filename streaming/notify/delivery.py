@@ -86,7 +86,7 @@ class Receiver(Protocol):
         """Whether notifications of groups that rebalanced at once reach it as one."""
 
     def send(self, waiting: Notification) -> None:
-        """One attempt. NotAccepted or Refused."""
+        """One attempt. NotAccepted or NeverAccepted."""
 
     def again(
         self, connection: Connection, push: Callable[[Callable[[], None], str], str | None], clusters: Sequence[str]
@@ -254,22 +254,26 @@ class _Thread:
             keys = [key for key in what.keys if still_waits(connection, key, self._name, clusters)]
             if not keys:
                 return None
-            refused = self._refused(lambda: self._receiver.send(what.only(keys)))
-            if refused is not None and what.parts:
-                decide(connection, keys, {})  # too large together, or not liked: each by itself in the next round
-                return refused
+            together = bool(what.parts)
+            refused = self._refused(lambda: self._receiver.send(what.only(keys)), together=together)
+            if refused is not None and together:  # too large, perhaps: each by itself in the next round
+                told = "%s does not accept the notification of %d incidents (%s); each is sent by itself"
+                log.warning(told, self._name, len(keys), refused)
+                decide(connection, keys, {})
+                return None
             for key in keys:
                 mark_sent(connection, key, self._name, self._names, refused)
             return refused
 
-    def _refused(self, attempt: Callable[[], None]) -> str | None:
+    def _refused(self, attempt: Callable[[], None], *, together: bool = False) -> str | None:
+        """Why it is never accepted. `together`: what is refused so is not lost, and not counted as refused."""
         try:
-            self._attempt(attempt)
+            self._attempt(attempt, together=together)
         except NeverAccepted as why:
             return str(why)
         return None
 
-    def _attempt(self, attempt: Callable[[], None]) -> None:
+    def _attempt(self, attempt: Callable[[], None], *, together: bool) -> None:
         try:
             attempt()
         except NotAccepted as why:
@@ -277,7 +281,8 @@ class _Thread:
             raise
         except NeverAccepted:
             # An answer for good: nothing is tried again, and whoever should have been told was not.
-            self._note("refused", None)
+            if not together:
+                self._note("refused", None)
             raise
         except Exception as why:
             # An error of ours is tried again like the receiver's, with pauses, counted and seen by the alert.

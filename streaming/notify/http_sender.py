@@ -80,7 +80,7 @@ class HttpSender:
         self._client = http_client()
 
     def post(self, url: str, body: Any, headers: Mapping[str, str], *, tell_answer: bool = False) -> None:
-        """Posts JSON. NotAccepted or Refused; `tell_answer` puts the beginning of an answer into a refusal."""
+        """Posts JSON. NotAccepted or NeverAccepted; `tell_answer` puts the beginning of an answer into a refusal."""
         try:
             answer = ask(self._client, "POST", url, json=body, headers=headers)
         except NoAnswer as why:

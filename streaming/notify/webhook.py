@@ -46,8 +46,8 @@ def _joined(waiting: Notification, joined: Mapping[str, Any], addresses: Address
     if still is None:
         summary = f"{named} broke rules after rebalances at once: {because}. Rules: {_rules(waiting)}."
     else:
-        rest = f"{counted(still, 'incident')} of the same notification still open" if still else "all of them"
-        summary = f"Over in {named}, {rest}: {because}. Rules: {_rules(waiting)}."
+        rest = counted(still, "incident") if still else "no incident"
+        summary = f"Over in {named}, {rest} of the same notification still open: {because}. Rules: {_rules(waiting)}."
     return {
         "summary": summary,
         "joined": {

@@ -1,6 +1,5 @@
 """The pusher with a real database and a real HTTP server: at least once, in order, each receiver on its own."""
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -14,24 +13,13 @@ from rebalance_monitor.streaming.notify.webhook import Webhook
 from rebalance_monitor.streaming.store.outbox import Notification
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import apart, commit, incident, writer_epoch
+from tests.streaming.notify.counts import Counts
 from tests.streaming.notify.receiver import receiving
 from tests.waiting import until
 
 pytestmark = pytest.mark.postgres
 
 STYLE = AlertStyle(generator_url="http://127.0.0.1:9470/metrics")
-
-
-class Counts(Counter[str]):
-    """Counts attempts, as the exporter does."""
-
-    waiting = -1
-
-    def notified(self, outcome: str) -> None:
-        self[outcome] += 1
-
-    def outbox_pending(self, count: int) -> None:
-        self.waiting = count
 
 
 @contextmanager

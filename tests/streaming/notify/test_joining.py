@@ -11,12 +11,13 @@ from rebalance_monitor.streaming.cli.telling import events_in
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Subject
 from rebalance_monitor.streaming.notify.alertmanager import Alertmanager
 from rebalance_monitor.streaming.notify.alerts import AlertStyle
-from rebalance_monitor.streaming.notify.delivery import Delivery, Receiver
+from rebalance_monitor.streaming.notify.delivery import Delivery, DeliveryCounts, Receiver
 from rebalance_monitor.streaming.notify.joining import HOLD_S, Joining
 from rebalance_monitor.streaming.notify.webhook import Webhook
 from rebalance_monitor.streaming.store.outbox import waiting_count
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import commit, incident
+from tests.streaming.notify.counts import Counts
 from tests.streaming.notify.receiver import Receiver as Program
 from tests.streaming.notify.receiver import receiving
 from tests.streaming.stories.fleets import THEN_MS, fleet
@@ -42,8 +43,10 @@ class World:
         self.end += 100
 
     @contextmanager
-    def delivering(self, *receivers: Receiver, joining: Joining | None = None) -> Iterator[None]:
-        sending = Delivery(self.dsn, receivers, joining=joining or Joining(events_in(self.dsn)))
+    def delivering(
+        self, *receivers: Receiver, joining: Joining | None = None, told: DeliveryCounts | None = None
+    ) -> Iterator[None]:
+        sending = Delivery(self.dsn, receivers, told, joining=joining or Joining(events_in(self.dsn)))
         sending.start([self.epoch])
         try:
             yield
@@ -149,7 +152,7 @@ def test_ends_are_told_together_and_how_many_are_still_open(world: World) -> Non
     assert [(one["transition"], one["joined"]["open"]) for one in (some, rest)] == [("resolved", 2), ("resolved", 0)]
     assert some["joined"]["groups"] == ["group-000", "group-001"]
     assert some["summary"].startswith("Over in 2 groups, 2 incidents of the same notification still open: ")
-    assert rest["summary"].startswith("Over in 2 groups, all of them: ")
+    assert rest["summary"].startswith("Over in 2 groups, no incident of the same notification still open: ")
 
 
 def test_what_follows_an_incident_that_waits_comes_after_it(world: World) -> None:
@@ -207,9 +210,10 @@ def test_what_is_refused_together_is_told_one_by_one(world: World) -> None:
     world.later()
     with receiving("/hook") as program:
         program.answers += [413]
-        with world.delivering(webhook(program)):
+        with world.delivering(webhook(program), told=(counts := Counts())):
             until(lambda: world.left() == 0)
     assert keys(program)[1:] == ["i0:fired", "i1:fired", "i2:fired"]
+    assert (counts["refused"], counts["sent"]) == (0, 3), "everybody was told of everything"
     assert world.run("select refused from rebalance_monitor.outbox_sent where refused is not null") == []
 
 
