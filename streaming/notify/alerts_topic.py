@@ -36,7 +36,7 @@ class ProducerRefused(Exception):
 
 
 class AlertsTopic:
-    """Implements `delivery.Receiver`. The producer is made anew after a fatal error. ClientRefused by librdkafka."""
+    """Implements `delivery.Receiver`. The producer is made anew after a fatal error. ProducerRefused by librdkafka."""
 
     joins = True
 
