@@ -39,25 +39,22 @@ def header_inconsistent(scene: Scene) -> Iterator[Finding]:
     leader = next((one.subscription for one in body.members if one.member_id == body.leader), None)
     url = leader.url if isinstance(leader, WorkerState) else first.leader_url
     wrong = _differences(first, replace(first, leader=body.leader or "", leader_url=url))
-    versions, configured = VERSIONS.get(body.protocol or ""), _configured_version(scene)
+    versions = VERSIONS.get(body.protocol or "")
     if versions is not None and first.version not in versions:
         wrong.append(f"version {first.version}, which {body.protocol} does not write")
-    elif configured is not None and first.version != configured:
-        message = (
-            f"{scene.worker(first_id)} leads by another release than {scene.settings.release}, which is configured"
-        )
-        message += f": it answers in version {first.version} of the header"
-        subjects = scene.subjects([first_id])
-        yield found(scene, HEADER_INCONSISTENT, subjects, message, Severity.INFO, Certainty.LIKELY)
+    worker, subjects = scene.worker(first_id), scene.subjects([first_id])
     if wrong:
-        worker = scene.worker(first_id)
         message = f"the answer's header is not that of its generation, as {worker} received it: {', '.join(wrong)}"
-        yield found(scene, HEADER_INCONSISTENT, scene.subjects([first_id]), message)
+        yield found(scene, HEADER_INCONSISTENT, subjects, message)
+    elif _configured_version(scene) not in (None, first.version):
+        release = scene.settings.release
+        message = f"{worker} leads by another release than {release}, the configured one: version {first.version}"
+        yield found(scene, HEADER_INCONSISTENT, subjects, message, Severity.INFO, Certainty.LIKELY)
     for member_id, header in sorted(given.items()):
         wrong = _differences(header, first)
         if wrong:
-            worker = scene.worker(member_id)
-            message = f"{worker} received another header than {scene.worker(first_id)}: {', '.join(wrong)}"
+            other = scene.worker(member_id)
+            message = f"{other} received another header than {worker}: {', '.join(wrong)}"
             yield found(scene, HEADER_INCONSISTENT, scene.subjects([member_id]), message)
 
 
