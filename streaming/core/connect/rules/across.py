@@ -165,15 +165,16 @@ def revoked_job_lost(scene: Scene) -> Iterator[Finding]:
     """CONNECT-K15: what was taken away in one round is in somebody's hands after the next one that succeeds.
 
     A job taken back from a delay candidate waits again if a member left meanwhile: a new window opens for it. One that
-    another leader took away may be lost to this one, who remembers an earlier round: a window opens for it, too.
+    another leader took from a worker that left may be lost to this one, who remembers an earlier round: a window opens
+    for it, too.
     """
     last = scene.last
     missing = (scene.memory.revoked & scene.surely) - scene.observed.hands() - scene.observed.revoked()
-    left = last is not None and bool(last.views.keys() - scene.observed.views.keys())
+    left = {} if last is None else {id_: view for id_, view in last.views.items() if id_ not in scene.observed.views}
     if scene.observed.delay_ms and left:
         missing -= scene.memory.taken_back
         if last is not None and last.leader != scene.observed.leader:
-            return
+            missing -= {job for view in left.values() for job in view.revoked}
     if scene.intent is not None and scene.intent.enforced:  # of declared jobs S5 and S10 speak, delay or not
         missing -= scene.intent.static_jobs(scene.surely)
     if missing and scene.gap == 0 and not _without_wildcard_worker(scene):

@@ -7,7 +7,7 @@ from tests.streaming.core.rules.builders import CONFIGS, Story
 from tests.streaming.core.rules.cases import Broken, NearMiss
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm
 from tests.streaming.core.rules.cases_delay import the_jobs_came_back
-from tests.streaming.core.rules.edits import drop, revoke
+from tests.streaming.core.rules.edits import both, drop, everyone, revoke
 
 # -- K10 to K13 --------------------------------------------------------------------------------------------------------
 
@@ -205,6 +205,19 @@ def taken_by_another_leader_and_waited_for() -> Story:
     return story
 
 
+def taken_by_another_leader_from_one_who_stays() -> Story:
+    """`w4`, which leaves, had nothing: no leader can take the task for lost with it."""
+    story = calm()
+    story.join("w3")
+    story.join("w4")
+    before = {name for worker in story.workers.values() for name in worker.holds()}
+    story.rebalance(leader="w2")
+    after = {name for worker in story.workers.values() for name in worker.holds()}
+    story.leave("w4")
+    story.rebalance(both(drop("w3", min(before - after)), everyone(delay_ms=1_000)), leader="w1")
+    return story
+
+
 def a_cut_off_worker_returns() -> Story:
     return the_jobs_came_back()
 
@@ -266,6 +279,12 @@ CASES = (
         code="CONNECT-K15",
         story=taken_and_given_to_nobody,
         subjects=("task c1-1",),
+        severity=HIGH,
+    ),
+    Broken(
+        code="CONNECT-K15",
+        story=taken_by_another_leader_from_one_who_stays,
+        subjects=("task c1-0",),
         severity=HIGH,
     ),
     NearMiss(code="CONNECT-K15", exception="deleted meanwhile", story=deleted_after_it_was_taken),
