@@ -13,7 +13,8 @@ from functools import cache
 from pathlib import Path
 
 from lab.paths import ROOT
-from lab.tiers import INTEGRATION, environment
+from lab.pytest_run import environment
+from lab.tiers import INTEGRATION
 
 TESTS = ROOT / "tests"
 OF_THE_TREE = (TESTS / "architecture",)

@@ -23,9 +23,7 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections import Counter, defaultdict, deque
@@ -33,15 +31,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from xml.etree import ElementTree
 
 from lab import helm
-from lab.cluster import class_data, jars, java, recording
+from lab.cluster import jars, java, recording
 from lab.errors import LabError
 from lab.paths import BUILD, ROOT
+from lab.pytest_run import NO_TESTS, Run, pytest
 
 SWITCH, MAY_BE_MISSING, ONCE_MORE = "RM_REQUIRE_ALL_TIERS", "RM_MAY_BE_MISSING", "RM_ONCE_MORE"
-NO_TESTS = 5  # pytest's exit code
 AT_A_TIME = 3
 """Files of the integration tier; each holds about 1.5 GB of memory."""
 PARTS = 8
@@ -135,55 +132,6 @@ TIERS = (
     Tier("helm", "helm and not integration", _no_helm),
     INTEGRATION,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One call of pytest: its exit code, its counts of tests, what it said, and how long each file of tests took.
-    `processor_s`: of it and of all that it started and waited for."""
-
-    code: int
-    passed: int
-    failed: int
-    skipped: int
-    said: bytes
-    seconds: Mapping[str, float]
-    processor_s: float = 0.0
-
-
-def environment(given: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """For pytest and all that it starts. Hundreds of processes import the same modules, so each is compiled once,
-    whatever this process was told about writing that down. And each Spark starts with recorded class data."""
-    kept = {name: value for name, value in given.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    try:
-        flags = class_data.flags(java.find(given), class_data.spark_jars(), class_data.SPARK)
-    except LabError:
-        return kept
-    return {class_data.OPTIONS_OF_SPARK: " ".join(flags), **kept} if flags else kept
-
-
-def pytest(tests: Sequence[str], *, nice: int = 0) -> Run:
-    """Run these tests in a process of their own, its priority lower by `nice`.
-
-    Ctrl-C reaches it by itself, and it cleans up before it ends.
-    """
-    with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.xml"
-        command = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *tests]
-        with subprocess.Popen(
-            command, cwd=ROOT, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        ) as process:
-            assert process.stdout is not None
-            try:
-                said = process.stdout.read()
-            finally:  # at Ctrl-C pytest cleans up first
-                _, status, used = os.wait4(process.pid, 0)
-                process.returncode = os.waitstatus_to_exitcode(status)
-        passed, failed, skipped = _counts(report)
-        seconds = _seconds(report)
-    if process.returncode not in (0, NO_TESTS) and failed == 0:
-        failed = 1  # pytest itself failed, for instance while collecting
-    return Run(process.returncode, passed, failed, skipped, said, seconds, used.ru_utime + used.ru_stime)
 
 
 def outcome(tier: Tier, runs: Sequence[Run], seconds: float) -> Outcome:
@@ -341,25 +289,6 @@ def run_all(tiers: Sequence[Tier], extra: Sequence[str], once_more: int = 0) -> 
         for tier in tiers
     ]
     return outcomes, queues.passed_alone
-
-
-def _counts(report: Path) -> tuple[int, int, int]:
-    if not report.exists():
-        return 0, 0, 0
-    suites = list(ElementTree.parse(report).getroot().iter("testsuite"))
-    tests, failures, errors, skipped = (
-        sum(int(suite.attrib.get(name, 0)) for suite in suites) for name in ("tests", "failures", "errors", "skipped")
-    )
-    return tests - failures - errors - skipped, failures + errors, skipped
-
-
-def _seconds(report: Path) -> dict[str, float]:
-    """By file: a test's class name in the report is its module's name, and that of its class if it has one."""
-    took: dict[str, float] = defaultdict(float)
-    for case in ElementTree.parse(report).getroot().iter("testcase") if report.exists() else ():
-        module = re.sub(r"\.[A-Z]\w*$", "", case.attrib["classname"])
-        took[f"{module.replace('.', '/')}.py"] += float(case.attrib["time"])
-    return took
 
 
 def main() -> int:

@@ -79,10 +79,12 @@ def start_again(server: Postgres) -> None:
     where = '-h ""' if server.port is None else f"-h {HOST} -p {server.port}"
     fsync = "on" if server.synced else "off"
     options = ("-o", f'{where} -k "{server.sockets}" -c fsync={fsync}', "-l", str(server.data / "log"))
+    log = server.data / "log"
+    before = log.stat().st_size if log.is_file() else 0
     done = _pg_ctl(server.data, *options, "-t", str(START_S), "start")
     if done.returncode != 0:
-        log = server.data / "log"
-        said = log.read_text(errors="replace") if log.is_file() else done.stdout.decode()
+        logged = log.read_bytes()[before:] if log.is_file() else b""
+        said = (done.stderr + logged).decode(errors="replace")
         raise LabError(f"PostgreSQL does not start in {server.data}: {said.strip()[-200:]}")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import tiers
+from lab import pytest_run, tiers
 from lab.paths import ROOT
 
 # Fails where its priority is that of the process that started it.
@@ -16,16 +16,19 @@ import os
 
 def test_priority() -> None:
     assert os.getpriority(os.PRIO_PROCESS, 0) == {}
+
+def test_folder(tmp_path) -> None:
+    assert "pytest-of-" not in str(tmp_path), "other runs close that folder to the user of PostgreSQL"
 """
 
 
-def test_tests_that_compute_get_a_lower_priority_and_others_do_not(tmp_path: Path) -> None:
+def test_a_run_has_its_own_folder_and_the_priority_that_it_is_given(tmp_path: Path) -> None:
     own = os.getpriority(os.PRIO_PROCESS, 0)
     for nice in (0, 1):
         file = tmp_path / f"test_{nice}.py"
         file.write_text(LOWERED.replace("{}", str(min(own + nice, 19))))
-        run = tiers.pytest([str(file), "-p", "no:cacheprovider"], nice=nice)
-        assert (run.code, run.passed, run.failed) == (0, 1, 0), run.said
+        run = pytest_run.pytest([str(file), "-p", "no:cacheprovider"], nice=nice)
+        assert (run.code, run.passed, run.failed) == (0, 2, 0), run.said
 
 
 def test_only_a_file_itself_marks_its_tests() -> None:
@@ -71,7 +74,8 @@ def test_a_clone_that_never_ran_its_tests_begins_with_the_longest_files(seconds:
 
 def test_the_parts_of_the_unit_tier_take_about_as_long_as_each_other(seconds: Path) -> None:
     slow, slower = "tests/schemas/test_wire.py", "tests/web/test_views.py"
-    tiers.remember([tiers.Run(0, 1, 0, 0, b"", {slow: 100.0}), tiers.Run(0, 1, 0, 0, b"", {slow: 50.0, slower: 200.0})])
+    took = [{slow: 100.0}, {slow: 50.0, slower: 200.0}]
+    tiers.remember(pytest_run.Run(0, 1, 0, 0, b"", each) for each in took)
     assert json.loads(seconds.read_text()) == {slow: 150.0, slower: 200.0}
     found = tiers.pieces(tiers.UNIT)
     assert [str(piece.paths[0].relative_to(ROOT)) for piece in found[:2]] == [slower, slow]
@@ -79,7 +83,7 @@ def test_the_parts_of_the_unit_tier_take_about_as_long_as_each_other(seconds: Pa
 
 
 def test_a_run_tells_how_long_each_file_took() -> None:
-    run = tiers.pytest(["tests/lab/test_java.py", "tests/schemas/test_wire.py", "--no-header"])
+    run = pytest_run.pytest(["tests/lab/test_java.py", "tests/schemas/test_wire.py", "--no-header"])
     assert set(run.seconds) == {"tests/lab/test_java.py", "tests/schemas/test_wire.py"}
 
 
@@ -96,14 +100,14 @@ def test_who_has_nothing_left_of_its_own_kind_takes_from_the_other(capfdbinary: 
 
 
 def test_what_is_imported_is_compiled_once_for_all_processes() -> None:
-    assert "PYTHONDONTWRITEBYTECODE" not in tiers.environment({**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+    assert "PYTHONDONTWRITEBYTECODE" not in pytest_run.environment({**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
 
 
 @pytest.mark.parametrize(("most", "passed_alone", "failed"), [(0, [], 1), (1, ["seldom"], 0)])
 def test_a_file_that_failed_beside_others_runs_once_more_where_that_is_wanted(
     monkeypatch: pytest.MonkeyPatch, most: int, passed_alone: list[str], failed: int
 ) -> None:
-    left = [tiers.Run(1, 1, 1, 0, b"", {}), tiers.Run(0, 2, 0, 0, b"", {})]
+    left = [pytest_run.Run(1, 1, 1, 0, b"", {}), pytest_run.Run(0, 2, 0, 0, b"", {})]
     monkeypatch.setattr(tiers.Piece, "run", lambda *_: left.pop(0))
     queues = tiers.Queues([], [])
     queues.waiting.append(tiers.Piece(tiers.INTEGRATION, (), "seldom"))
@@ -114,7 +118,7 @@ def test_a_file_that_failed_beside_others_runs_once_more_where_that_is_wanted(
 
 
 def test_what_fails_twice_or_in_many_files_or_in_another_tier_has_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tiers.Piece, "run", lambda *_: tiers.Run(1, 0, 1, 0, b"", {}))
+    monkeypatch.setattr(tiers.Piece, "run", lambda *_: pytest_run.Run(1, 0, 1, 0, b"", {}))
     for tier, files, runs in ((tiers.INTEGRATION, 1, 2), (tiers.INTEGRATION, 3, 3), (tiers.UNIT, 1, 1)):
         queues = tiers.Queues([], [])
         queues.waiting.extend(tiers.Piece(tier, (), str(number)) for number in range(files))
