@@ -86,7 +86,30 @@ def not_judged(reason: Reason, *, assignor: str | None = None) -> Judgement:
 
 
 def judge(case: Case) -> Judgement:
-    """The verdict on one generation with members whose config records have arrived."""
+    """The verdict on one generation with members whose config records have arrived.
+
+    A configured release is what the user knows of, and workers are upgraded without the monitor. So what a leader of
+    any other release may remember is followed beside it, and counts where the configured one explains nothing.
+    """
+    judgement = _judged(case)
+    if case.settings.release is None or judgement.verdict.grade in (Grade.MATCH, Grade.NOT_JUDGED):
+        return judgement
+    again = _as_any_release(case)
+    verdict = judgement.verdict
+    if verdict.grade is Grade.UNEXPLAINED and again.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE):
+        verdict = replace(again.verdict, grade=Grade.EXPLAINABLE, reason=other_release(case.settings.release))
+    after, cut = hypotheses.bounded((*judgement.hypotheses, *again.hypotheses))
+    return replace(judgement, verdict=verdict, hypotheses=after, cut=cut or judgement.cut or again.cut)
+
+
+def _as_any_release(case: Case) -> Judgement:
+    """As if no release were configured."""
+    carried = replace(case.carried, hypotheses=(*case.carried.hypotheses, *case.carried.other_releases))
+    carried = replace(carried, other_releases=())
+    return _judged(replace(case, carried=carried, settings=replace(case.settings, release=None)))
+
+
+def _judged(case: Case) -> Judgement:
     body = case.body
     if body.leader not in case.observed.views:
         return not_judged(Reason(ReasonKind.NO_LEADER, "the record names no leader among its members"))
@@ -153,15 +176,21 @@ def _judge_incremental(case: Case, rounds: tuple[ConnectRound, ...]) -> Judgemen
     other = found.reason is not None and found.reason.kind is ReasonKind.OTHER_RELEASE
     other = other or any(run.after.era not in expected for run in found.runs)
     wrong = _after_unknown(case, rounds, expected) if other else ()
-    return _accepted(found.grade, case, found.runs, found.reason, mistaken=wrong)
+    return _accepted(found.grade, case, found.runs, found.reason, beside=wrong)
 
 
 def _fitted(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> Judgement:
     """What the leader remembers after an answer that some carried memory gives; the others that it may remember."""
     fits = [*fits, *_other_families(case, rounds, fits)]
-    if case.settings.release is None:  # the first answer of another release may look like one of the old
-        others = _settled(case, case.carried.other_releases)
-        fits += fitting(case, runs_of(case, rounds[:1], others))
+    # The first answers of another release may look like those of the old or configured one.
+    others = fitting(case, runs_of(case, rounds[:1], _settled(case, case.carried.other_releases)))
+    beside: list[LeaderHypothesis] = []
+    if case.settings.release is None:
+        fits += others
+    elif {one.era for one in case.carried.other_releases} <= {run.after.era for run in others}:
+        beside += (run.after for run in others)
+    else:
+        beside += _as_any_release(case).hypotheses
     if case.missing_generations:
         fits += _families_after_gap(case, rounds, fits)
     doubted = _doubted_families(case, rounds, fits)
@@ -169,8 +198,8 @@ def _fitted(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> Ju
         # The memories that fit may do so by chance, and another one is the true one.
         doubted += _after_unknown(case, rounds, _eras(case))
     if case.carried.complete:
-        return _accepted(Grade.MATCH, case, fits, also=doubted)
-    return _accepted(Grade.EXPLAINABLE, case, fits, HISTORY_MISSING, doubted)
+        return _accepted(Grade.MATCH, case, fits, also=doubted, beside=beside)
+    return _accepted(Grade.EXPLAINABLE, case, fits, HISTORY_MISSING, doubted, beside)
 
 
 def _other_families(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> list[Run]:
@@ -266,14 +295,15 @@ def _accepted(
     runs: list[Run],
     reason: Reason | None = None,
     also: Iterable[LeaderHypothesis] = (),
-    mistaken: Iterable[LeaderHypothesis] = (),
+    beside: Iterable[LeaderHypothesis] = (),
 ) -> Judgement:
     """The answer is one of these runs. `also`: what a leader knows afterwards that may have given the same answer from
-    a memory that is not known; `mistaken`: what one knows that has given a wrong answer."""
+    a memory that is not known; `beside`: what one knows that the verdict does not count on: a leader that has given a
+    wrong answer, or is of another release than the configured one."""
     minds = (*(run.after for run in runs), *also)
     eras = hypotheses.newest_first(one.era for one in minds)
     verdict = _verdict(grade, case, runs[0].result, eras, reason)
-    after, cut = hypotheses.bounded(hypotheses.widest((*minds, *mistaken)))
+    after, cut = hypotheses.bounded(hypotheses.widest((*minds, *beside)))
     return Judgement(verdict, after, cut=cut or case.carried.cut)
 
 

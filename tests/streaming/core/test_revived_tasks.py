@@ -7,6 +7,7 @@ import pytest
 
 from rebalance_monitor.schemas.connect_topics import ConnectorConfigured, ConnectorDeleted, TasksCommitted, TaskStaged
 from rebalance_monitor.streaming.core.connect.config_history import MAX_LEFT, ConfigState, apply
+from rebalance_monitor.streaming.core.model.reasons import ReasonKind
 from rebalance_monitor.streaming.core.model.results import Grade, Severity
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
 from tests.streaming.core.rules.builders import CONFIGS, STATUSES, Story, generations, incidents
@@ -74,8 +75,10 @@ def test_with_the_release_unknown_they_are_explained(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("story", [deleted_and_made_anew("2.5.1"), committed_after_its_end("3.7.1")])
-def test_a_release_without_the_fault_is_not_excused(story: Story) -> None:
-    assert Grade.UNEXPLAINED in {one.verdict.grade for one in generations(story.fold())}
+def test_a_release_without_the_fault_is_not_the_leaders(story: Story) -> None:
+    verdicts = [one.verdict for one in generations(story.fold())]
+    assert ReasonKind.OTHER_RELEASE in {one.reason.kind for one in verdicts if one.reason is not None}
+    assert Grade.UNEXPLAINED not in {one.grade for one in verdicts}
 
 
 def test_what_is_kept_of_deleted_connectors_is_bounded() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rebalance_monitor.streaming.core.connect.reasons import other_release
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import Row, Tick
@@ -92,8 +93,17 @@ def test_a_known_delay_excuses_no_task_that_lies(life: Life) -> None:
     [*((life, "3.6.0") for life in COMPACTED), *((life, "3.9.1") for life in (*UPGRADED, *AROUND_A_GAP))],
     ids=lambda one: one if isinstance(one, str) else name_of(one),
 )
-def test_a_release_whose_workers_do_not_do_that_is_not_excused(life: Life, release: str) -> None:
-    assert Grade.UNEXPLAINED in grades(judged(life, replace(settings_of(life), release=release), 1))
+def test_a_release_whose_workers_do_not_do_that_is_not_the_leaders(life: Life, release: str) -> None:
+    results = judged(life, replace(settings_of(life), release=release), 1)
+    reasons = {one.verdict.reason for one in results if isinstance(one, Generation)}
+    assert other_release(release) in reasons
+
+
+@pytest.mark.parametrize("release", ["2.3.1", "2.4.1", "2.5.1", "3.2.3", "3.3.2", "3.5.0", "4.3.0"])
+@pytest.mark.parametrize("life", LIVES, ids=name_of)
+def test_a_release_that_is_not_the_leaders_accuses_nobody(life: Life, release: str) -> None:
+    """Workers are upgraded, and the configuration of the monitor is not."""
+    assert Grade.UNEXPLAINED not in grades(judged(life, replace(settings_of(life), release=release), 1_000))
 
 
 @pytest.mark.parametrize("life", COMPACTED, ids=name_of)

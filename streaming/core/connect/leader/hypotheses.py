@@ -143,11 +143,12 @@ def carried_into(
     either, cut = with_configured(known.hypotheses, max_delay_ms), known.cut
     if known.member_id != view.member_id and not view.had_allocation:
         either, cut = bounded((*initial, *either))
+    expected, others = _by_configured(either, settings)
     return Carried(
-        either,
+        expected,
         complete=True,
         cut=cut or known.cut,
-        other_releases=_other_releases(either, max_delay_ms),
+        other_releases=(*others, *_other_releases(either, max_delay_ms)),
         unsure=known.unsure,
         uncounted=known.uncounted,
         astray=known.astray,
@@ -202,6 +203,17 @@ def agreed_maximum(hypotheses: Iterable[LeaderHypothesis]) -> int | None:
     process remembers."""
     values = {one.max_delay_ms for one in hypotheses}
     return values.pop() if len(values) == 1 else None
+
+
+def _by_configured(
+    carried: tuple[LeaderHypothesis, ...], settings: ConnectSettings
+) -> tuple[tuple[LeaderHypothesis, ...], tuple[LeaderHypothesis, ...]]:
+    """Those of the configured release's family, and those of others; all are expected where that family is excluded."""
+    family = first_eras(settings)
+    expected = tuple(one for one in carried if one.era in family)
+    if not expected:
+        return carried, ()
+    return expected, tuple(one for one in carried if one.era not in family)
 
 
 def _other_releases(carried: tuple[LeaderHypothesis, ...], max_delay_ms: int | None) -> tuple[LeaderHypothesis, ...]:
