@@ -8,6 +8,7 @@ finds when it goes on stands in FOLDER/`FOUND`. Of cuts of history see `cutting`
 import os
 import signal
 import sys
+from argparse import Namespace
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +107,7 @@ def main(config: str, folder: str) -> int:
         return Opener(task_store(*given, **named), Path(folder))
 
     with patch.object(command, "task_store", opener), cutting(Path(folder)):
-        return command.run(config)
+        return command.run(Namespace(config=config, shadow=None))
 
 
 if __name__ == "__main__":

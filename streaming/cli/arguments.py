@@ -8,11 +8,11 @@ from typing import NoReturn
 from .exit_codes import BAD_INPUT
 
 
-def run_by(name: str) -> Callable[[argparse.Namespace], int]:
-    """Runs the function of this name in the module of this name, which is imported only then: help needs none."""
+def run_by(module: str, function: str = "") -> Callable[[argparse.Namespace], int]:
+    """Runs the function of this name, or of the module's, which is imported only then: help needs none."""
 
     def run(arguments: argparse.Namespace) -> int:
-        return int(getattr(import_module(f".{name}", __package__), name)(arguments))
+        return int(getattr(import_module(f".{module}", __package__), function or module)(arguments))
 
     return run
 

@@ -1,5 +1,6 @@
 """`audit`: whether the published tables keep their contracts; `run` starts it now and then, as a child."""
 
+import argparse
 import os
 import sys
 import threading
@@ -12,20 +13,21 @@ from .opening import database_dsn, need, settings_from
 from .output import print_json
 
 
-def audit(config: str | None, *, output: str, child: bool = False) -> int:
+def audit(arguments: argparse.Namespace) -> int:
     """0 every contract is kept, 1 one is broken, 3 one could not be told. InputError: unreachable, not installed.
 
-    `child`: gives way to the job, and ends when stdin closes. It still gets a share of a busy machine: at the lowest
+    A child gives way to the job, and ends when stdin closes. It still gets a share of a busy machine: at the lowest
     priority an audit beside other work did not end in minutes, and was said to hang.
     """
-    if child:
+    if arguments.child:
         os.nice(10)
         threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    config = arguments.config
     settings = settings_from(config)
     reader = settings.audit.dsn
     dsn = database_dsn(settings, config) if reader is None else reader.get_secret_value()
     need("audit", "psycopg")
-    return _audit(settings, dsn, output)
+    return _audit(settings, dsn, arguments.output)
 
 
 def _audit(settings: Settings, dsn: str, output: str) -> int:

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from .arguments import CommandParser, output_option, whole_number
+from .arguments import CommandParser, output_option, run_by, whole_number
 from .capture_commands import add_capture_commands
 from .examples import show_examples
 from .exit_codes import InputError
@@ -39,25 +39,25 @@ def parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="run the streaming job until it is stopped")
     run.add_argument("--config", metavar="FILE", help="configuration (YAML); environment variables override it")
     run.add_argument("--shadow", metavar="SCHEMA", help="judge beside the live job into this schema; notify nobody")
-    run.set_defaults(handle=_run)
+    run.set_defaults(handle=run_by("run"))
 
     compare = commands.add_parser("compare", help="list verdicts in which a shadow differs from the live job")
     compare.add_argument("schema", metavar="SCHEMA", help="that of `run --shadow SCHEMA`")
     compare.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
     output_option(compare)
-    compare.set_defaults(handle=_compare)
+    compare.set_defaults(handle=run_by("compare"))
 
     serve = commands.add_parser("serve", help="serve the page and the JSON API, which `run` does by itself")
     serve.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
     serve.add_argument("--monitor-url", metavar="URL", help="where the job's /metrics are, instead of what FILE says")
     serve.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    serve.set_defaults(handle=_serve)
+    serve.set_defaults(handle=run_by("serve"))
 
     audit = commands.add_parser("audit", help="say whether the published tables keep their contracts")
     audit.add_argument("--config", metavar="FILE", help="the configuration that `run` has")
     audit.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     output_option(audit)
-    audit.set_defaults(handle=_audit)
+    audit.set_defaults(handle=run_by("audit"))
 
     replay = commands.add_parser("replay", help="judge captured records without Spark")
     replay.add_argument(
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
     replay.add_argument("--no-settings", action="store_true", help="ignore the capture's cluster.json and metadata")
     replay.add_argument("--with-commits", action="store_true", help="show the offset commits too")
     output_option(replay)
-    replay.set_defaults(handle=_replay)
+    replay.set_defaults(handle=run_by("replay"))
 
     add_capture_commands(commands)
 
@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     plan.add_argument(
         "--config", metavar="FILE", help="the configuration whose plug-ins assign tasks (streams-assign, streams-full)"
     )
-    plan.set_defaults(handle=_plan)
+    plan.set_defaults(handle=run_by("plan"))
 
     decode = commands.add_parser("decode", help="show one record or payload in full")
     decode.add_argument(
@@ -96,7 +96,7 @@ def parser() -> argparse.ArgumentParser:
     decode.add_argument("--partition", type=whole_number)
     decode.add_argument("--offset", type=whole_number)
     output_option(decode)
-    decode.set_defaults(handle=_decode)
+    decode.set_defaults(handle=run_by("decode"))
 
     config = commands.add_parser("config", help="look at the configuration")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -104,22 +104,22 @@ def parser() -> argparse.ArgumentParser:
     check.add_argument("--config", metavar="FILE")
     check.add_argument("--connect", action="store_true", help="ask brokers, database and receivers too; writes nothing")
     output_option(check)
-    check.set_defaults(handle=_config_check)
+    check.set_defaults(handle=run_by("config_check"))
 
     init = actions.add_parser("init", help="write a commented configuration for a live cluster")
     asked = init.add_mutually_exclusive_group()
     asked.add_argument("--bootstrap-servers", metavar="HOST:PORT,…", help="brokers that ask for no credentials")
     asked.add_argument("--config", metavar="FILE", help="a configuration that says how the cluster is reached")
     init.add_argument("--out", metavar="FILE", help="a file that is not there yet (default: print it)")
-    init.set_defaults(handle=_config_init)
+    init.set_defaults(handle=run_by("config_init"))
 
     default = actions.add_parser("default", help="print every key with its default and what it is for")
-    default.set_defaults(handle=_config_default)
+    default.set_defaults(handle=run_by("config_check", "config_default"))
 
     rights = actions.add_parser("rights", help="print the kafka-acls.sh commands for the rights that are needed")
     rights.add_argument("--config", metavar="FILE")
     rights.add_argument("--principal", metavar="TYPE:NAME", help="whose rights (default: User: and sasl.username)")
-    rights.set_defaults(handle=_config_rights)
+    rights.set_defaults(handle=run_by("config_check", "config_rights"))
 
     maintenance = commands.add_parser("maintenance", help="windows during which nobody is notified of incidents")
     windows = maintenance.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -135,9 +135,9 @@ def parser() -> argparse.ArgumentParser:
     output_option(show)
     end = windows.add_parser("end", help="end a window before its time")
     end.add_argument("window_id", metavar="ID", help="as `maintenance list` shows it")
-    for action in (add, show, end):
+    for action, name in ((add, "add"), (show, "show"), (end, "end")):
         action.add_argument("--config", metavar="FILE")
-        action.set_defaults(handle=_maintenance)
+        action.set_defaults(handle=run_by("maintenance", name))
 
     gaps = commands.add_parser("gaps", help="what was gone before it could be read")
     steps = gaps.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -147,16 +147,16 @@ def parser() -> argparse.ArgumentParser:
     noted = steps.add_parser("acknowledge", help="take note of gaps, so that the monitor says no more of them")
     noted.add_argument("--cluster", metavar="NAME", help="of this cluster only")
     noted.add_argument("--topic", metavar="TOPIC", help="of this topic only")
-    for action in (open_gaps, noted):
+    for action, name in ((open_gaps, "show"), (noted, "acknowledge")):
         action.add_argument("--config", metavar="FILE")
-        action.set_defaults(handle=_gaps)
+        action.set_defaults(handle=run_by("gaps", name))
 
     add_group_commands(commands)
 
     rules = commands.add_parser("rules", help="list what is judged, or show the runbook of one rule")
     rules.add_argument("name", nargs="?", metavar="TITLE_OR_CODE")
     output_option(rules)
-    rules.set_defaults(handle=_rules)
+    rules.set_defaults(handle=run_by("rules"))
 
     dashboards = commands.add_parser("dashboards", help="build or publish dashboards and alert rules")
     dashboards.add_argument(
@@ -178,126 +178,6 @@ def plan_arguments(command: argparse.ArgumentParser, families: Iterable[str]) ->
     command.add_argument(
         "-o", "--output", choices=("json", "table"), default="json", help="for programs (the default), or for people"
     )
-
-
-def _run(arguments: argparse.Namespace) -> int:
-    from .run import run
-
-    return int(run(arguments.config, shadow=arguments.shadow))
-
-
-def _compare(arguments: argparse.Namespace) -> int:
-    from .compare import compare
-
-    return compare(arguments.config, arguments.schema, output=arguments.output)
-
-
-def _serve(arguments: argparse.Namespace) -> int:
-    from .serve import serve
-
-    return serve(arguments.config, arguments.monitor_url, child=arguments.child)
-
-
-def _audit(arguments: argparse.Namespace) -> int:
-    from .audit import audit
-
-    return audit(arguments.config, output=arguments.output, child=arguments.child)
-
-
-def _replay(arguments: argparse.Namespace) -> int:
-    from .replay import replay
-
-    return replay(
-        arguments.paths,
-        arguments.config,
-        use_settings=not arguments.no_settings,
-        with_commits=arguments.with_commits,
-        output=arguments.output,
-    )
-
-
-def _plan(arguments: argparse.Namespace) -> int:
-    from .plan import plan
-
-    return plan(arguments.family, arguments.file, arguments.config, output=arguments.output)
-
-
-def _decode(arguments: argparse.Namespace) -> int:
-    from .decode import Coordinates, decode
-
-    if arguments.topic_kind not in KINDS:
-        raise InputError(f"unknown --topic-kind {arguments.topic_kind!r}; known are {', '.join(KINDS)}")
-    at = Coordinates(topic=arguments.topic, partition=arguments.partition, offset=arguments.offset)
-    return decode(
-        arguments.inputs, kind=arguments.topic_kind, encoding=arguments.encoding, at=at, output=arguments.output
-    )
-
-
-def _config_check(arguments: argparse.Namespace) -> int:
-    from .config_check import config_check
-
-    return config_check(arguments.config, connect=arguments.connect, output=arguments.output)
-
-
-def _config_init(arguments: argparse.Namespace) -> int:
-    from .config_init import config_init
-
-    return config_init(arguments.config, arguments.bootstrap_servers, arguments.out)
-
-
-def _config_default(arguments: argparse.Namespace) -> int:
-    from .config_check import config_default
-
-    return config_default()
-
-
-def _config_rights(arguments: argparse.Namespace) -> int:
-    from .config_check import config_rights
-
-    return config_rights(arguments.config, arguments.principal)
-
-
-def _maintenance(arguments: argparse.Namespace) -> int:
-    from . import maintenance
-
-    _printable(arguments, "cluster", "groups", "owner", "reason", "window_id")
-    match arguments.action:
-        case "add":
-            given = maintenance.Given(
-                cluster=arguments.cluster,
-                groups=arguments.groups,
-                owner=arguments.owner.strip(),
-                reason=arguments.reason.strip(),
-                lasts=arguments.lasts,
-                begins=arguments.begins,
-            )
-            return maintenance.add(arguments.config, given)
-        case "list":
-            return maintenance.show(arguments.config, everything=arguments.everything, output=arguments.output)
-        case _:
-            return maintenance.end(arguments.config, arguments.window_id)
-
-
-def _gaps(arguments: argparse.Namespace) -> int:
-    from . import gaps
-
-    _printable(arguments, "cluster", "topic")
-    if arguments.action == "list":
-        return gaps.show(arguments.config, everything=arguments.everything, output=arguments.output)
-    return gaps.acknowledge(arguments.config, arguments.cluster, arguments.topic)
-
-
-def _printable(arguments: argparse.Namespace, *names: str) -> None:
-    """Raises InputError unless these can be kept in the database, and shown to others."""
-    for name in names:
-        if not (getattr(arguments, name, None) or "").isprintable():
-            raise InputError(f"the value of {name} must hold printable characters only; correct it")
-
-
-def _rules(arguments: argparse.Namespace) -> int:
-    from .rules import rules
-
-    return rules(arguments.name, output=arguments.output)
 
 
 def _completion(arguments: argparse.Namespace) -> int:

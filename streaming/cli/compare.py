@@ -1,5 +1,6 @@
 """`compare`: verdicts in which a shadow differs from the live job, over what both have judged."""
 
+import argparse
 from contextlib import closing
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
     from rebalance_monitor.streaming.store.compared import Compared, Divergence
 
 
-def compare(config: str | None, schema: str, *, output: str) -> int:
+def compare(arguments: argparse.Namespace) -> int:
     """0 nothing differs, 1 something does, 3 there is nothing that both have. InputError: no such schema."""
-    shadow = schema_name(schema)
-    settings = settings_from(config)
-    dsn = database_dsn(settings, config)
+    shadow, output = schema_name(arguments.schema), arguments.output
+    settings = settings_from(arguments.config)
+    dsn = database_dsn(settings, arguments.config)
     need("run", "psycopg")
     from rebalance_monitor.streaming.store.compared import BothSchemas, NoSuchShadow
     from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable

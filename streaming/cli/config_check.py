@@ -1,5 +1,6 @@
 """`config check`: would `run` start with this configuration, and what does it amount to."""
 
+import argparse
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -20,11 +21,12 @@ from .output import print_json
 UNCHECKED = "the properties of clusters[].client are not checked: the package confluent-kafka is not installed"
 
 
-def config_check(path: str | None, *, connect: bool, output: str) -> int:
-    """Print what was understood, with secrets masked; with `connect`, also what brokers and database answer.
+def config_check(arguments: argparse.Namespace) -> int:
+    """Print what was understood, with secrets masked; with --connect, also what brokers and database answer.
 
     InputError names everything that would keep `run` from starting.
     """
+    path, connect, output = arguments.config, arguments.connect, arguments.output
     settings = settings_from(path)
     problems = [f"{source(path)}: {one}" for one in problems_of(settings)]
     if problems:
@@ -58,7 +60,7 @@ def problems_of(settings: Settings) -> list[str]:
     return [*lacking(settings), *unusable(settings), *refused(settings), *not_loaded(settings)]
 
 
-def config_default() -> int:
+def config_default(_: argparse.Namespace) -> int:
     """Print the documented configuration: every key with its default."""
     from importlib import resources
 
@@ -66,8 +68,9 @@ def config_default() -> int:
     return DONE
 
 
-def config_rights(path: str | None, principal: str | None) -> int:
+def config_rights(arguments: argparse.Namespace) -> int:
     """Print what grants exactly the rights that `run` needs with this configuration, one command a line."""
+    path, principal = arguments.config, arguments.principal
     if principal is not None and not all(principal.partition(":")):
         raise InputError(f"--principal {principal!r} must be a type and a name, such as User:monitor")
     settings = settings_from(path)

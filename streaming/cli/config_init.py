@@ -1,6 +1,7 @@
 """`config init`: a commented configuration for a live cluster: its Connect clusters with their topics, its Streams
 applications. What brokers do not tell stands in it as a comment, for whoever knows it."""
 
+import argparse
 import os
 from collections.abc import Iterable, Iterator
 
@@ -21,10 +22,10 @@ DSN = "REBALANCE_MONITOR__DATABASE__DSN"
 _ONE_LINE = 10**9
 
 
-def config_init(config: str | None, servers: str | None, out: str | None) -> int:
+def config_init(arguments: argparse.Namespace) -> int:
     """Print the configuration, or write it into a file that is not there yet. InputError where no broker answers."""
     need("capture", "confluent_kafka")
-    section = _section(config, servers)
+    section, out = _section(arguments.config, arguments.bootstrap_servers), arguments.out
     text = "\n".join(file_lines(section, *_found(section))) + "\n"
     if out is None:
         print(text, end="")

@@ -5,6 +5,7 @@ Bytes are hexadecimal or base64; spaces and colons between hexadecimal digits ar
 taken as hexadecimal unless `--encoding` says otherwise.
 """
 
+import argparse
 import base64
 import binascii
 import json
@@ -17,6 +18,7 @@ from pathlib import Path
 from rebalance_monitor.streaming.core.reading.shown import ShownObject
 from rebalance_monitor.streaming.core.shown import PAYLOADS, RECORDS, show_payload, show_record
 from .exit_codes import BAD_INPUT, DONE, InputError
+from .names import KINDS
 from .outline import outline
 from .output import print_json
 
@@ -38,12 +40,15 @@ class Coordinates:
         return (self.topic, self.partition, self.offset) != (None, None, None)
 
 
-def decode(inputs: list[str], *, kind: str, encoding: str, at: Coordinates, output: str) -> int:
+def decode(arguments: argparse.Namespace) -> int:
     """Print everything that can be read; BAD_INPUT if an input or a record could not."""
+    if arguments.topic_kind not in KINDS:
+        raise InputError(f"unknown --topic-kind {arguments.topic_kind!r}; known are {', '.join(KINDS)}")
+    at = Coordinates(topic=arguments.topic, partition=arguments.partition, offset=arguments.offset)
     sound, before = True, ""
-    for shown in _shown(inputs, kind, encoding, at):
+    for shown in _shown(arguments.inputs, arguments.topic_kind, arguments.encoding, at):
         sound = sound and shown.get("outcome") != "unreadable" and "error" not in shown
-        if output == "json":
+        if arguments.output == "json":
             print_json(shown)
         else:
             sys.stdout.write(before + "\n".join(outline(shown)) + "\n")

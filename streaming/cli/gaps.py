@@ -1,12 +1,13 @@
 """`gaps`: what was gone before it could be read, and taking note of it."""
 
+import argparse
 from typing import Any
 
 from rich.table import Table
 from rich.text import Text
 
 from .exit_codes import DONE
-from .maintenance import operator, writer
+from .maintenance import check_printable, operator, writer
 from .opening import settings_from
 from .output import print_json
 from .terminal import Terminal
@@ -14,14 +15,15 @@ from .terminal import Terminal
 LACKS = "gaps to acknowledge"
 
 
-def show(config: str | None, *, everything: bool, output: str) -> int:
-    """Prints the gaps that nobody has acknowledged; with `everything` all."""
-    with writer(settings_from(config), LACKS) as connection:
+def show(arguments: argparse.Namespace) -> int:
+    """Prints the gaps that nobody has acknowledged; with --all every one."""
+    everything = arguments.everything
+    with writer(settings_from(arguments.config), LACKS) as connection:
         from rebalance_monitor.streaming.store import gaps
 
         stored = gaps.listed(connection, everything=everything)
     objects = [_object(one) for one in stored]
-    if output == "json":
+    if arguments.output == "json":
         for gap in objects:
             print_json(gap)
     elif not objects:
@@ -38,12 +40,13 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
     return DONE
 
 
-def acknowledge(config: str | None, cluster: str | None, topic: str | None) -> int:
+def acknowledge(arguments: argparse.Namespace) -> int:
     """Takes note of gaps; the monitor says no more of them within seconds."""
-    with writer(settings_from(config), LACKS) as connection:
+    check_printable(arguments, "cluster", "topic")
+    with writer(settings_from(arguments.config), LACKS) as connection:
         from rebalance_monitor.streaming.store import gaps
 
-        count = gaps.acknowledge(connection, operator(), cluster, topic)
+        count = gaps.acknowledge(connection, operator(), arguments.cluster, arguments.topic)
     print(f"{count} {'gap is' if count == 1 else 'gaps are'} acknowledged")
     return DONE
 

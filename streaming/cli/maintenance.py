@@ -1,10 +1,10 @@
 """`maintenance`: windows during which nobody is notified of incidents, given on the command line."""
 
+import argparse
 import getpass
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -25,38 +25,12 @@ if TYPE_CHECKING:
     from rebalance_monitor.streaming.store.maintenance import Stored
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """A window as typed."""
-
-    cluster: str
-    groups: str
-    owner: str
-    reason: str
-    lasts: str
-    begins: str | None = None
-
-    def window(self, now_ms: int) -> Maintenance:
-        """The window; InputError says what is wrong with it."""
-        for name in ("owner", "reason", "groups", "cluster"):
-            if not getattr(self, name):
-                raise InputError(f"--{name} is empty; say who answers for the window, why, and for which groups")
-        from_ms = now_ms if self.begins is None else moment_ms(self.begins, "--begins")
-        until_ms = from_ms + duration_ms(self.lasts, "--for")
-        wrong = problem(from_ms, until_ms) or ("must end in the future" if until_ms <= now_ms else None)
-        if wrong is not None:
-            raise InputError(f"the window {wrong}; see --begins and --for")
-        return Maintenance(
-            cluster=self.cluster, groups=self.groups, owner=self.owner, reason=self.reason,
-            from_ms=from_ms, until_ms=until_ms,
-        )  # fmt: skip
-
-
-def add(config: str | None, given: Given) -> int:
+def add(arguments: argparse.Namespace) -> int:
     """Adds a window and prints it."""
-    window = given.window(clock_ms())
-    settings = settings_from(config)
-    if not _covers_a_cluster(settings, window.cluster):
+    check_printable(arguments, "cluster", "groups", "owner", "reason")
+    window = _window(arguments, clock_ms())
+    settings = settings_from(arguments.config)
+    if settings.clusters and not any(fnmatchcase(one.name, window.cluster) for one in settings.clusters):
         names = ", ".join(one.name for one in settings.clusters)
         raise InputError(f"--cluster {window.cluster} fits none of the configured clusters ({names})")
     with writer(settings) as connection:
@@ -68,9 +42,31 @@ def add(config: str | None, given: Given) -> int:
     return DONE
 
 
-def show(config: str | None, *, everything: bool, output: str) -> int:
-    """Prints the windows that run or are planned, the configuration's too; with `everything` past ones."""
-    settings, now_ms = settings_from(config), clock_ms()
+def _window(arguments: argparse.Namespace, now_ms: int) -> Maintenance:
+    """The window as typed; InputError says what is wrong with it."""
+    given = {name: getattr(arguments, name).strip() for name in ("owner", "reason")}
+    given |= {"groups": arguments.groups, "cluster": arguments.cluster}
+    for name, text in given.items():
+        if not text:
+            raise InputError(f"--{name} is empty; say who answers for the window, why, and for which groups")
+    from_ms = now_ms if arguments.begins is None else moment_ms(arguments.begins, "--begins")
+    until_ms = from_ms + duration_ms(arguments.lasts, "--for")
+    wrong = problem(from_ms, until_ms) or ("must end in the future" if until_ms <= now_ms else None)
+    if wrong is not None:
+        raise InputError(f"the window {wrong}; see --begins and --for")
+    return Maintenance(**given, from_ms=from_ms, until_ms=until_ms)
+
+
+def check_printable(arguments: argparse.Namespace, *names: str) -> None:
+    """Raises InputError unless these can be kept in the database, and shown to others."""
+    for name in names:
+        if not (getattr(arguments, name) or "").isprintable():
+            raise InputError(f"the value of {name} must hold printable characters only; correct it")
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Prints the windows that run or are planned, the configuration's too; with --all past ones."""
+    settings, now_ms, everything = settings_from(arguments.config), clock_ms(), arguments.everything
     configured = [one.core() for one in settings.maintenance]
     with writer(settings) as connection:
         from rebalance_monitor.streaming.store import maintenance
@@ -78,7 +74,7 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
         stored = maintenance.listed(connection, now_ms, everything=everything)
     objects = [_object(one, one.state(now_ms)) for one in configured if everything or one.until_ms > now_ms]
     objects += [_object(one.window, one.state(now_ms), one) for one in stored]
-    if output == "json":
+    if arguments.output == "json":
         for window in objects:
             print_json(window)
     else:
@@ -86,8 +82,10 @@ def show(config: str | None, *, everything: bool, output: str) -> int:
     return DONE
 
 
-def end(config: str | None, window_id: str) -> int:
-    with writer(settings_from(config)) as connection:
+def end(arguments: argparse.Namespace) -> int:
+    check_printable(arguments, "window_id")
+    window_id = arguments.window_id
+    with writer(settings_from(arguments.config)) as connection:
         from rebalance_monitor.streaming.store import maintenance
 
         try:
@@ -122,10 +120,6 @@ def writer(settings: Settings, lacks: str = "table of windows") -> "Iterator[Con
         raise InputError(
             f"the database has no {lacks} yet; start `rebalance-monitor run` of this version once"
         ) from None
-
-
-def _covers_a_cluster(settings: Settings, pattern: str) -> bool:
-    return not settings.clusters or any(fnmatchcase(one.name, pattern) for one in settings.clusters)
 
 
 def operator() -> str:

@@ -1,5 +1,6 @@
 """`plan`: one JSON case per line in, one line with what Kafka would answer out, in order."""
 
+import argparse
 import json
 import sys
 from collections.abc import Mapping
@@ -13,10 +14,11 @@ from .outline import outline
 from .output import print_json
 
 
-def plan(family: str, path: str, config: str | None = None, *, output: str) -> int:
+def plan(arguments: argparse.Namespace) -> int:
     """Solve every line of cases of this family, one of FAMILIES (`solve_all`). Cases of applications to which the
     configuration gives a plug-in are solved with it, in processes of its own; if one fails, it is told in place, and
     the end is CANNOT_TELL."""
+    family, path, config, output = arguments.family, arguments.file, arguments.config, arguments.output
     solve = solver(FAMILIES, family)
     if config is None:
         return solve_all(solve, path, output=output)

@@ -1,5 +1,6 @@
 """`replay`: captured records through the fold, printed for people or programs."""
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -19,49 +20,31 @@ from .output import print_json
 from .tables import print_generations
 
 
-def replay(
-    paths: list[str],
-    config: str | None,
-    *,
-    use_settings: bool,
-    with_commits: bool,
-    output: str,
-    fold: FoldGroup | None = None,
-) -> int:
+def replay(arguments: argparse.Namespace, fold: FoldGroup | None = None) -> int:
     """Judge every capture named; FOUND if any holds a harmful violation or an unexplained verdict, else CANNOT_TELL if
     one holds no record of a group; INTERNAL where the fold of a group failed: everything else is judged and printed all
     the same."""
     plug_ins = PlugInHost(counted=True)
     try:
-        return _replay(
-            Guarded(fold or fold_with(plug_ins)),
-            list(map(Path, paths)),
-            config,
-            use_settings=use_settings,
-            with_commits=with_commits,
-            output=output,
-        )
+        return _replay(arguments, Guarded(fold or fold_with(plug_ins)))
     finally:
         plug_ins.close()
 
 
-def _replay(
-    guarded: Guarded, paths: list[Path], config: str | None, *, use_settings: bool, with_commits: bool, output: str
-) -> int:
-    found = nothing = False
-    for path in paths:
-        settings = _settings(path, config, use_settings=use_settings)
+def _replay(arguments: argparse.Namespace, guarded: Guarded) -> int:
+    use_settings, found, nothing = not arguments.no_settings, False, False
+    for path in map(Path, arguments.paths):
         told = replay_records(
             records_of(path),
-            settings,
+            _settings(path, arguments.config, use_settings=use_settings),
             knowledge=knowledge_of(path) if use_settings else NOTHING_KNOWN,
-            with_commits=with_commits,
+            with_commits=arguments.with_commits,
             until_ms=until_of(path),
             fold=guarded,
             read=guarded.read,
         )
         found = found or told.found
-        if output == "json":
+        if arguments.output == "json":
             for item in told.objects:
                 print_json(item)
             sys.stdout.flush()

@@ -1,5 +1,6 @@
 """`rules`: what is judged, how loudly people are told, and each rule's runbook, from the one catalogue."""
 
+import argparse
 from collections.abc import Iterable
 from difflib import get_close_matches
 from pathlib import Path
@@ -17,8 +18,9 @@ from .exit_codes import DONE, InputError
 from .output import print_json
 
 
-def rules(name: str | None, *, output: str) -> int:
+def rules(arguments: argparse.Namespace) -> int:
     """List every rule, or show one runbook: by a rule's title or code, or an alert's name. Raises InputError."""
+    name, output = arguments.name, arguments.output
     if name is None:
         return _list(RULES, output)
     chosen = [rule for rule in RULES if name in (rule.title, rule.code, rule.alert)]

@@ -1,5 +1,6 @@
 """`run`: the streaming job with its store, its metrics endpoint and whatever tells people, until a signal."""
 
+import argparse
 import logging
 import os
 import secrets
@@ -27,9 +28,9 @@ from .version import package_version
 log = logging.getLogger("rebalance_monitor.job")
 
 
-def run(config: str | None, fold: FoldGroup | None = None, *, shadow: str | None = None) -> int:
-    """0 after a graceful stop. InputError where something outside must be mended first. `shadow`: the schema of a job
-    beside the live one."""
+def run(arguments: argparse.Namespace, fold: FoldGroup | None = None) -> int:
+    """0 after a graceful stop. InputError where something outside must be mended first."""
+    config, shadow = arguments.config, arguments.shadow
     schema = None if shadow is None else schema_name(shadow)
     settings = _settings(config, schema)
     problems = [*lacking(settings), *unusable(settings)]

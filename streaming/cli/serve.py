@@ -1,5 +1,6 @@
 """`serve`: the page and the JSON API in a process of their own; `run` starts it, and keeps it running, as a child."""
 
+import argparse
 import faulthandler
 import logging
 import signal
@@ -29,15 +30,16 @@ READ_ONLY = f"-c default_transaction_read_only=on -c statement_timeout={STATEMEN
 log = logging.getLogger("rebalance_monitor.page")
 
 
-def serve(config: str | None, monitor_url: str | None = None, *, child: bool = False) -> int:
-    """Serves until a signal; 0 then. `monitor_url` is where the job's /metrics are, `child`: end when stdin closes."""
+def serve(arguments: argparse.Namespace) -> int:
+    """Serves until a signal, and as a child until stdin closes; 0 then."""
+    config, monitor_url = arguments.config, arguments.monitor_url
     if monitor_url is not None and not is_http_url(monitor_url):
         raise InputError(f"--monitor-url {monitor_url!r} is no URL; give one such as http://127.0.0.1:9470")
     settings = settings_from(config)
     dsn = database_dsn(settings, config)
     tls = certificate("page.tls", settings.page.tls, _certificate_read)
     need("run", "jinja2", "psycopg", "starlette", "uvicorn")
-    return _serve(settings, dsn, monitor_url, tls, child=child)
+    return _serve(settings, dsn, monitor_url, tls, child=arguments.child)
 
 
 def read_only(dsn: str) -> str:

@@ -2,6 +2,7 @@
 generation of one group."""
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
 
@@ -35,4 +36,4 @@ class FailsAt:
 
 
 if __name__ == "__main__":
-    raise SystemExit(run(sys.argv[1], fold=FailsAt(sys.argv[2])))
+    raise SystemExit(run(Namespace(config=sys.argv[1], shadow=None), FailsAt(sys.argv[2])))

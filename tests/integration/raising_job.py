@@ -6,6 +6,7 @@ so there is something to notify people of.
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 from socketserver import BaseServer
@@ -75,7 +76,7 @@ def main(config: str, folder: str, poisoned: str) -> int:
         patch.object(job, "source_called", lambda name: source_called(name, RaisingSource)),
         patch.object(BaseServer, "verify_request", refusing),
     ):
-        return run(config, fold=FailsAt(poisoned))
+        return run(Namespace(config=config, shadow=None), FailsAt(poisoned))
 
 
 if __name__ == "__main__":

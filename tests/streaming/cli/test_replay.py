@@ -16,6 +16,7 @@ import pytest
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.captures import settings_of
+from rebalance_monitor.streaming.cli.commands import parser
 from rebalance_monitor.streaming.cli.replay import replay
 from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
@@ -348,8 +349,7 @@ def captured(record: RawRecord, body: GroupGeneration) -> dict[str, Any]:
 
 def test_a_fold_that_fails_costs_one_record_and_shows_in_the_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     """Everything else is judged and printed; the trace comes once, on stderr, without a value of the records."""
-    given = [str(CAPTURE), str(CAPTURE)]
-    judge = partial(replay, given, None, use_settings=True, with_commits=False, output="json")
+    judge = partial(replay, parser().parse_args(["replay", "-o", "json", str(CAPTURE), str(CAPTURE)]))
     assert judge() == 1
     sound = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     offset = next(one["source"]["offset"] for one in sound[10:] if one["kind"] == "generation")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.config_check import not_loaded
 from rebalance_monitor.streaming.cli.exit_codes import FOUND
 from rebalance_monitor.streaming.cli.opening import settings_from
-from rebalance_monitor.streaming.cli.replay import replay
 
 ROOT = Path(__file__).parents[3]
 DOCUMENT = (ROOT / "docs" / "plug-ins.md").read_text(encoding="utf-8")
@@ -34,8 +34,7 @@ def configuration(tmp_path: Path) -> Path:
 def test_the_example_runs(configuration: Path, capsys: pytest.CaptureFixture[str]) -> None:
     capture = re.search(r"replay --config monitor.yaml (\S+)", DOCUMENT)
     assert capture is not None
-    paths = [str(ROOT / capture[1])]
-    assert replay(paths, str(configuration), use_settings=True, with_commits=False, output="json") == FOUND
+    assert main(["replay", "-o", "json", "--config", str(configuration), str(ROOT / capture[1])]) == FOUND
     told = capsys.readouterr().out
     assert '"grade":"match"' in told
     assert '"grade":"unexplained"' in told
