@@ -34,7 +34,6 @@ from lab.wire import FAMILIES as OF_BYTES
 from rebalance_monitor.streaming.calculator import FAMILIES
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
-from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
@@ -44,6 +43,7 @@ from rebalance_monitor.streaming.core.replay import decode, replay
 from tests.streaming.core.rules.cases import Case
 from tests.streaming.core.rules.test_table import CASES
 from tests.streaming.core.test_mutants import mutants
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import VECTORS
 
 BASELINE = VECTORS / "printed"
@@ -111,15 +111,13 @@ def live(path: Path, settings: ClusterSettings, knowledge: Knowledge) -> Lines:
     """Results of a job that reads along: a batch for each BATCH_MS of the records' time, with a tick."""
     lines: Lines = []
     for group, rows in sorted(rows_by_group(path, settings).items()):
-        state: Saved | None = None
+        followed = FoldedGroup(settings, group, knowledge)
         ordered = sorted(rows, key=lambda row: (row.timestamp_ms, row.topic, row.partition, row.offset))
         last_ms = ordered[-1].timestamp_ms if ordered else 0
         for number, batch in groups_of(ordered):
-            outcome = fold_group(settings, group, state, batch, Tick((number + 1) * BATCH_MS), knowledge=knowledge)
-            state = outcome.state
-            lines += map(dumped, outcome.results)
-        outcome = fold_group(settings, group, state, [], Tick(last_ms + LAST_TICK_MS), knowledge=knowledge)
-        lines += map(dumped, outcome.results)
+            followed.fold(batch, (number + 1) * BATCH_MS)
+        followed.fold(now_ms=last_ms + LAST_TICK_MS)
+        lines += map(dumped, followed.results)
     return lines
 
 

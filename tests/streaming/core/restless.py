@@ -4,11 +4,10 @@ import random
 from collections.abc import Collection
 
 from rebalance_monitor.assignors.connect.model import Jobs
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import Generation, Result
+from rebalance_monitor.streaming.core.model.records import Row
+from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.core.model.settings import ConnectSettings
-from tests.streaming.core.rules.builders import CONFIGS, GROUP, OFFSETS, STATUSES, Story, generations
+from tests.streaming.core.rules.builders import CONFIGS, OFFSETS, STATUSES, Story, generations
 
 ERAS = ("A5", "A5", "A5", "A5", "A4", "A3b", "A3a", "A2")
 
@@ -88,10 +87,9 @@ def records(story: Story) -> list[Row]:
 def seen(story: Story, first: int, left_out: Collection[int] = ()) -> list[Generation]:
     """The generations of a reader that begins with this record and never sees some others."""
     rest = [row for row in story.rows if row.topic != OFFSETS]
-    state = fold_group(story.settings, GROUP, None, rest, Tick(0)).state
-    results: list[Result] = []
+    group = story.followed()
+    group.fold(rest, 0)
     for at, row in enumerate(records(story)):
         if at >= first and at not in left_out:
-            outcome = fold_group(story.settings, GROUP, state, [row], Tick(0))
-            state, results = outcome.state, [*results, *outcome.results]
-    return generations(results)
+            group.fold([row], 0)
+    return generations(group.results)

@@ -21,6 +21,7 @@ from tests.streaming.core.rules.cases_headers import swapped
 from tests.streaming.core.rules.cases_rounds import again_and_again
 from tests.streaming.core.rules.edits import give
 from tests.streaming.core.rules.processes import Given
+from tests.streaming.folded_group import FoldedGroup
 from tests.streaming.states import envelope_of
 
 MINUTE_MS = 60_000
@@ -32,12 +33,11 @@ def told(found: Iterable[Incident]) -> list[tuple[str, str]]:
 
 def fold(story: Story, settings: ClusterSettings, ticks_ms: Iterable[int]) -> list[Incident]:
     """All records, then the clock at these times after the last."""
-    outcome = fold_group(settings, GROUP, None, story.rows, None)
-    found = list(outcome.results)
+    group = FoldedGroup(settings, GROUP)
+    group.fold(story.rows)
     for tick_ms in ticks_ms:
-        outcome = fold_group(settings, GROUP, outcome.state, [], Tick(story.now_ms + tick_ms))
-        found += outcome.results
-    return incidents(found)
+        group.fold(now_ms=story.now_ms + tick_ms)
+    return incidents(group.results)
 
 
 def anything_else(story: Story) -> None:

@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 
 from rebalance_monitor.streaming.core.connect.topics import ConfigChange
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration, Tick
-from rebalance_monitor.streaming.core.model.results import Grade, Result
-from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
+from rebalance_monitor.streaming.core.model.records import BadBlob, GroupGeneration
+from rebalance_monitor.streaming.core.model.results import Grade
+from tests.streaming.core.rules.builders import Story, generations, incidents
 
 GRADES = {Grade.NOT_JUDGED, Grade.EXPLAINABLE, Grade.MATCH}
 
@@ -30,17 +29,14 @@ def test_config_records_that_come_after_the_wait(blind: int) -> None:
     story = delayed()
     groups = [row for row in story.rows if isinstance(row.body, GroupGeneration)]
     configs = [row for row in story.rows if isinstance(row.body, ConfigChange)]
-    results: list[Result] = []
-    state = None
+    group = story.followed()
     for batch, now_ms in ((groups[:blind], 1_000), ([], 100_000), ([*configs, *groups[blind:]], 100_001)):
-        outcome = fold_group(story.settings, GROUP, state, batch, Tick(now_ms))
-        state = outcome.state
-        results += outcome.results
-    last = {one.generation: one.verdict.grade for one in generations(results)}
+        group.fold(batch, now_ms)
+    last = {one.generation: one.verdict.grade for one in generations(group.results)}
     assert [last[number] for number in range(1, blind + 1)] == [Grade.NOT_JUDGED] * blind
     assert set(last.values()) <= GRADES
     assert last[6] is Grade.MATCH
-    assert not incidents(results, "CONNECT-I13")
+    assert not incidents(group.results, "CONNECT-I13")
 
 
 def test_a_subscription_that_cannot_be_read_once() -> None:

@@ -1,6 +1,7 @@
 """Coordinators whose clocks differ by minutes take over from one another: no right leader is accused for it.
 
 A punctual group follows up in time, so that by one clock nothing at all is to be reported; then its coordinator moves
+from tests.streaming.folded_group import FoldedGroup
 from broker to broker, and what was true by one clock is false by the other.
 """
 
@@ -106,20 +107,16 @@ def test_a_right_leader_raises_no_alarm(world: str, seed: int, max_delay_ms: int
 def watched(story: Story, steps_ms: Callable[[int], int], end_ms: int | None = None) -> list[Result]:
     """The records one by one as they come, and the monitor's own clock, which is right, in between. `steps_ms`: by how
     much the coordinator of the n-th record is ahead; `end_ms` is the monitor's last look."""
-    state, results, count = None, list[Result](), 0
+    group, count = story.followed(), 0
     ends = [*(row.timestamp_ms for row in story.rows[1:]), end_ms]
     for row, next_ms in zip(story.rows, ends, strict=True):
         read_ms = row.timestamp_ms + 300
         if row.topic == OFFSETS:
             row, count = moved(row, steps_ms(count)), count + 1
-        batches = [([row], read_ms)]
+        group.fold([row], read_ms)
         if next_ms is not None and next_ms > read_ms:
-            batches.append(([], next_ms))
-        for rows, now_ms in batches:
-            outcome = fold_group(story.settings, GROUP, state, rows, Tick(now_ms))
-            state = outcome.state
-            results += outcome.results
-    return results
+            group.fold(now_ms=next_ms)
+    return group.results
 
 
 @pytest.mark.parametrize("world", ["A5", "static"])

@@ -1,9 +1,8 @@
 """How incidents that only time shows of a consumer group go on and end; what is said of a replaced static member."""
 
-from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Result
+from rebalance_monitor.streaming.core.model.records import Tick
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
 from tests.streaming.core.rules.cases_consumer_time import (
     COOPERATIVE,
@@ -18,37 +17,32 @@ from tests.streaming.core.rules.cases_consumer_time import (
     two_processes,
 )
 from tests.streaming.core.rules.consumers import Consumer, group, record
+from tests.streaming.folded_group import FoldedGroup
 
 LATE_MS = 100
 """How long after its time stamp a record is read."""
 
 
-class Live:
+class Live(FoldedGroup):
     """A story told record by record to a monitor whose clock runs along."""
 
     def __init__(self, story: Story) -> None:
+        super().__init__(story.settings, GROUP)
         self.story, self.told = story, 0
-        self.state: Saved | None = None
-        self.results: list[Result] = []
 
     def goes_on(self, for_ms: int = 0) -> list[tuple[str, str]]:
         """Each new record as it comes, then the clock alone, for so long. Returns what was said of incidents."""
         before = len(self.results)
         for row in self.story.rows[self.told :]:
-            self._fold([row], row.timestamp_ms + LATE_MS)
+            self.fold([row], row.timestamp_ms + LATE_MS)
         self.told = len(self.story.rows)
         if for_ms:
-            self._fold([], self.story.now_ms + LATE_MS + for_ms)
+            self.fold(now_ms=self.story.now_ms + LATE_MS + for_ms)
         return [(one.code, one.transition) for one in incidents(self.results[before:])]
 
     def incident(self) -> Incident:
         """As it was published last."""
         return incidents(self.results)[-1]
-
-    def _fold(self, rows: list[Row], now_ms: int) -> None:
-        outcome = fold_group(self.story.settings, GROUP, self.state, rows, Tick(now_ms))
-        self.state = outcome.state
-        self.results += outcome.results
 
 
 def test_a_partition_without_owner_pages_after_the_time_outs_until_somebody_has_it() -> None:

@@ -3,15 +3,14 @@
 import pytest
 
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, TopicSample
+from rebalance_monitor.streaming.core.cluster.topics import TopicSample
 from rebalance_monitor.streaming.core.consumer.assignors import ASSIGNORS
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Grade, Result, Severity
 from tests.profile import size
 from tests.streaming.core.consumers_alive import Alive
 from tests.streaming.core.rules.builders import GROUP, generations, incidents
+from tests.streaming.folded_group import FoldedGroup
 
 SEEDS = range(size(4, 60))
 STEPS = 14
@@ -22,21 +21,13 @@ def read(alive: Alive, *, told: bool) -> list[Result]:
     """As a job reads along, record by record. `told`: brokers answer."""
     events: list[tuple[int, int, Row | TopicSample]] = [(row.timestamp_ms, 1, row) for row in alive.story.rows]
     events += [(one.asked_ms, 0, one) for one in alive.samples] if told else []
-    state: Saved | None = None
-    results: list[Result] = []
-    topics, end_ms = NO_SAMPLES, alive.story.now_ms + 900_000
+    group = FoldedGroup(alive.story.settings, GROUP, Knowledge(asked=told))
     for at_ms, _, event in sorted(events, key=lambda one: one[:2]):
-        topics = topics.with_sample(event) if isinstance(event, TopicSample) else topics
-        rows = [event] if isinstance(event, Row) else []
-        knowledge = Knowledge(asked=told, topics=topics)
-        tick = Tick(at_ms + READ_AFTER_MS)
-        outcome = fold_group(alive.story.settings, GROUP, state, rows, tick, knowledge=knowledge)
-        state = outcome.state
-        results += outcome.results
-    last = fold_group(
-        alive.story.settings, GROUP, state, [], Tick(end_ms), knowledge=Knowledge(asked=told, topics=topics)
-    )
-    return [*results, *last.results]
+        if isinstance(event, TopicSample):
+            group.knowledge = Knowledge(asked=told, topics=group.knowledge.topics.with_sample(event))
+        group.fold([event] if isinstance(event, Row) else [], at_ms + READ_AFTER_MS)
+    group.fold(now_ms=alive.story.now_ms + 900_000)
+    return group.results
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -15,6 +15,7 @@ from rebalance_monitor.streaming.core.model.records import GroupDeleted, GroupGe
 from rebalance_monitor.streaming.core.model.results import Generation, Standing
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import GROUP_CAPTURES
 
 CAPTURE = GROUP_CAPTURES / "kip848-a"
@@ -36,12 +37,10 @@ ROWS = rows_by_group()
 
 def states(group: str, batches: Iterable[Sequence[Row]]) -> list[str]:
     """What is published of the group's state, batch by batch, each change once; then a reading without records."""
-    state, shown, now_ms = None, list[str](), 0
+    followed, shown, now_ms = FoldedGroup(SETTINGS, group), list[str](), 0
     for batch in (*batches, ()):
         now_ms = batch[-1].timestamp_ms + 50 if batch else now_ms + 1_000
-        outcome = fold_group(SETTINGS, group, state, batch, Tick(now_ms))
-        state = outcome.state
-        for result in outcome.results:
+        for result in followed.fold(batch, now_ms).results:
             if isinstance(result, Standing) and shown[-1:] != [result.state]:
                 shown.append(result.state)
     return shown

@@ -4,11 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, JobState, Part, Result, Subject
 from rebalance_monitor.streaming.core.model.settings import Owner
-from tests.streaming.core.rules.builders import GROUP, Story, incidents
+from tests.streaming.core.rules.builders import Story, incidents
 from tests.streaming.core.rules.cases_across import MINUTE_MS
 from tests.streaming.core.rules.cases_failing import FAILED, LOOP, said
 from tests.streaming.core.rules.cases_status import JOB, all_running, owner_of
@@ -88,12 +86,12 @@ def test_how_loudly_is_the_owners_choice_by_group_or_connector(owner: Owner | No
 def test_what_has_failed_in_history_and_still_does_is_told() -> None:
     story = said(all_running(), "FAILED")
     start_ms = story.now_ms + 24 * 60 * MINUTE_MS
-    outcome = fold_group(story.settings, GROUP, None, story.rows, Tick(start_ms, historic=True))
-    found: list[Result] = []
+    group = story.followed()
+    group.fold(story.rows, start_ms, historic=True)
+    group.results.clear()
     for later_ms in (0, 4, 6):
-        outcome = fold_group(story.settings, GROUP, outcome.state, [], Tick(start_ms + later_ms * MINUTE_MS))
-        found += outcome.results
-    finding = fired(found)
+        group.fold(now_ms=start_ms + later_ms * MINUTE_MS)
+    finding = fired(group.results)
     assert not finding.historic
     assert finding.alert is AlertSeverity.WARNING
 

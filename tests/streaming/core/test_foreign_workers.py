@@ -9,10 +9,8 @@ import pytest
 
 from rebalance_monitor.assignors.connect.model import ConnectRound, Jobs
 from rebalance_monitor.streaming.core.connect.topics import ConfigChange
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Tick
-from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Severity
-from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations, incidents
+from rebalance_monitor.streaming.core.model.results import Generation, Grade, Result, Severity
+from tests.streaming.core.rules.builders import CONFIGS, Story, generations, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.edits import give
 from tests.streaming.core.rules.processes import Worker
@@ -237,13 +235,15 @@ def test_the_reason_is_kept_across_batches_and_restarts() -> None:
     story.rebalance(leader="w1")
     story.rebalance(leader="x1")
     story.rebalance(leader="x1")
-    state, seen = None, list[Generation]()
+    group = story.followed()
     for row in story.rows:
-        outcome = fold_group(story.settings, GROUP, state, [row], Tick(row.timestamp_ms))
-        state = outcome.state
-        seen += [one for one in outcome.results if isinstance(one, Generation)]
-        assert not [one for one in outcome.results if isinstance(one, Incident) and one.code in BY_CONFIG]
-    assert [one.verdict.grade for one in seen] == [Grade.MATCH, Grade.NOT_JUDGED, Grade.NOT_JUDGED]
+        group.fold([row], row.timestamp_ms)
+    assert not [one for one in incidents(group.results) if one.code in BY_CONFIG]
+    assert [one.verdict.grade for one in generations(group.results)] == [
+        Grade.MATCH,
+        Grade.NOT_JUDGED,
+        Grade.NOT_JUDGED,
+    ]
 
 
 @pytest.mark.parametrize("committed", [True, False], ids=["with tasks", "without a commit"])

@@ -6,13 +6,12 @@ from collections.abc import Iterable
 import pytest
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, Tick
+from rebalance_monitor.streaming.core.model.records import GroupGeneration
 from rebalance_monitor.streaming.core.model.results import Certainty, Result, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, Replayed, decode, replay
 from tests.profile import LONG
-from tests.streaming.core.rules.builders import GROUP, Story, incidents
+from tests.streaming.core.rules.builders import Story, incidents
 from tests.streaming.core.rules.cases_across import DELAY_MS, MINUTE_MS, calm, departure
 from tests.streaming.core.rules.cases_status import owners
 from tests.streaming.core.rules.edits import everyone
@@ -49,13 +48,10 @@ def test_neighbouring_records_left_out_accuse_nobody(name: str) -> None:
 
 def live(story: Story) -> list[Result]:
     """As a monitor tells it that was down while some records came: every record is read with the time of its own."""
-    state, results = None, list[Result]()
+    group = story.followed()
     for row in story.rows:
-        outcome = fold_group(
-            story.settings, GROUP, state, [row], Tick(max(row.timestamp_ms, story.rows[0].timestamp_ms))
-        )
-        state, results = outcome.state, [*results, *outcome.results]
-    return results
+        group.fold([row], max(row.timestamp_ms, story.rows[0].timestamp_ms))
+    return group.results
 
 
 def above_info(results: Iterable[Result]) -> set[str]:

@@ -72,14 +72,13 @@ def test_what_is_left_out_altogether_is_found_when_no_rebalance_follows(protocol
 def test_what_is_withheld_is_kept_from_batch_to_batch() -> None:
     story = created()
     story.rebalance(behind=True)
-    state = None
+    group = story.followed()
     for row in story.rows:
-        state = fold_group(story.settings, "g", state, [row], None).state
-    outcome = fold_group(story.settings, "g", state, [], Tick(story.now_ms + TIMEOUTS_MS - 1))
+        group.fold([row])
+    outcome = group.fold(now_ms=story.now_ms + TIMEOUTS_MS - 1)
     assert not incidents(outcome.results)
     assert outcome.due_ms == story.now_ms + TIMEOUTS_MS
-    found = fold_group(story.settings, "g", outcome.state, [], Tick(story.now_ms + TIMEOUTS_MS)).results
-    (incident,) = incidents(found)
+    (incident,) = incidents(group.fold(now_ms=story.now_ms + TIMEOUTS_MS).results)
     assert (incident.code, incident.severity) == ("CONNECT-I4", Severity.HIGH)
     assert f"would have asked for a rebalance within {TIMEOUTS_MS} ms" in incident.message
 

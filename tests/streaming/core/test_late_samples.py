@@ -9,14 +9,11 @@ from hypothesis import strategies as st
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
 from rebalance_monitor.streaming.core.cluster.topics import NO_SAMPLES, Replicas, TopicSample
 from rebalance_monitor.streaming.core.consumer.awaited_sample import METADATA_AGE_MS
-from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
-from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Verdict
 from tests.streaming.core.rules.builders import GROUP, Story, generations, incidents
 from tests.streaming.core.rules.consumers import Consumer, group, record, shares
+from tests.streaming.folded_group import FoldedGroup
 
 READ_AFTER_MS = 100
 BALANCED = shares(m1="a-0 a-1", m2="a-2")
@@ -28,16 +25,12 @@ def partitions(**counts: int) -> dict[str, Replicas]:
     return {topic: ((1,),) * count for topic, count in counts.items()}
 
 
-class Live:
+class Live(FoldedGroup):
     """A monitor that reads along. `polled`: somebody asks brokers for topics."""
 
     def __init__(self, story: Story, *, polled: bool = True) -> None:
+        super().__init__(story.settings, GROUP, Knowledge(asked=polled))
         self.story, self.told = story, 0
-        self.knowledge = Knowledge(asked=polled)
-        self.state: Saved | None = None
-        self.said: list[Generation] = []
-        self.opened: list[Incident] = []
-        self.outcome: FoldOutcome | None = None
 
     def sampled(self, asked_ms: int, **counts: int) -> None:
         topics = self.knowledge.topics.with_sample(TopicSample(asked_ms, asked_ms + 10, partitions(**counts)))
@@ -48,16 +41,21 @@ class Live:
         rows = self.story.rows[self.told :]
         self.told = len(self.story.rows)
         at_ms = self.story.now_ms + READ_AFTER_MS if now_ms is None else now_ms
-        self.outcome = fold_group(self.story.settings, GROUP, self.state, rows, Tick(at_ms), knowledge=self.knowledge)
-        self.state = self.outcome.state
-        self.said += generations(self.outcome.results)
-        self.opened += [one for one in incidents(self.outcome.results) if one.transition == "opened"]
+        self.fold(rows, at_ms)
         return self.said[-1].verdict
 
     @property
     def waits_for_ms(self) -> int | None:
         assert self.outcome is not None
         return self.outcome.sample_from_ms
+
+    @property
+    def said(self) -> list[Generation]:
+        return generations(self.results)
+
+    @property
+    def opened(self) -> list[Incident]:
+        return [one for one in incidents(self.results) if one.transition == "opened"]
 
 
 def sampled_later(live: Live, **counts: int) -> Verdict:

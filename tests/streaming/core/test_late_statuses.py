@@ -9,15 +9,15 @@ from hypothesis import settings as profile
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group, route
+from rebalance_monitor.streaming.core.lifecycles import route
 from rebalance_monitor.streaming.core.model.details import JobDowntime
-from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
+from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Aftermath, Source
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from rebalance_monitor.streaming.core.replay import decode
 from tests.profile import size
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import CAPTURES
 
 NAMES = ["compatible-2.8.2", "eager-2.8.2", "sessioned-4.3.1", "steady", "zombie"]
@@ -58,8 +58,7 @@ def fold(
     """The last word on each generation, read in batches of so much time, each with a tick."""
     known, group, rows = rows_of(name)
     coming = arrivals(rows, delays, outage)
-    state: Saved | None = None
-    final: dict[Source, Aftermath] = {}
+    followed = FoldedGroup(known, group)
     at_ms, end_ms = coming[0][0], max(when for when, _ in coming) + 100_000
     due_ms: int | None = None
     while at_ms < end_ms:
@@ -68,10 +67,8 @@ def fold(
         coming = coming[len(batch) :]
         if not batch and (due_ms is None or due_ms > at_ms):
             continue
-        outcome = fold_group(known, group, state, batch, Tick(at_ms))
-        state, due_ms = outcome.state, outcome.due_ms
-        final |= {one.source: one for one in outcome.results if isinstance(one, Aftermath)}
-    return final
+        due_ms = followed.fold(batch, at_ms).due_ms
+    return {one.source: one for one in followed.results if isinstance(one, Aftermath)}
 
 
 def costs(aftermath: Aftermath) -> tuple[dict[str, tuple[int, int, int]], dict[tuple[str, Subject, int], JobDowntime]]:

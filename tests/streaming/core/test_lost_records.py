@@ -136,10 +136,9 @@ def test_a_job_that_may_have_been_taken_away_meanwhile_is_not_missed() -> None:
 
 def _until(story: Story, ms: int) -> list[Result]:
     """As a monitor tells it that reads along and looks at its clock once more."""
-    state, results = None, list[Result]()
+    group = story.followed()
     for row in story.rows:
-        tick = Tick(max(row.timestamp_ms, story.rows[0].timestamp_ms))
-        outcome = fold_group(story.settings, GROUP, state, [row], tick)
-        state, results = outcome.state, [*results, *outcome.results]
+        group.fold([row], max(row.timestamp_ms, story.rows[0].timestamp_ms))
     assert any(isinstance(row.body, GroupGeneration) for row in story.rows)
-    return [*results, *fold_group(story.settings, GROUP, state, [], Tick(story.now_ms + ms)).results]
+    group.fold(now_ms=story.now_ms + ms)
+    return group.results

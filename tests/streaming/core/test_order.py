@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group, route
 from rebalance_monitor.streaming.core.model.records import Row, Tick
 from rebalance_monitor.streaming.core.model.results import (
@@ -27,6 +26,7 @@ from rebalance_monitor.streaming.core.model.results import (
 )
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import CAPTURES
 
 
@@ -68,14 +68,11 @@ def published(
 
 
 def fold_in_batches(known: ClusterSettings, group: str, batches: list[list[Row]], last_ms: int) -> list[Result]:
-    state: Saved | None = None
-    results: list[Result] = []
+    followed = FoldedGroup(known, group)
     for batch in batches:
-        outcome = fold_group(known, group, state, batch, Tick(0))
-        state = outcome.state
-        results.extend(outcome.results)
-    results.extend(fold_group(known, group, state, [], Tick(last_ms), end_of_input=True).results)
-    return results
+        followed.fold(batch, 0)
+    followed.fold(now_ms=last_ms, ends=True)
+    return followed.results
 
 
 @pytest.mark.parametrize("name", ["zombie", "steady"])
@@ -184,15 +181,11 @@ def test_a_clock_that_runs_along_gives_the_same_results_as_one_reading() -> None
         arrivals.append((reached[place] + 300 * row.partition, row.topic, row.partition, row.offset, row))
     arrivals.sort(key=lambda one: one[:4])
     last_ms = max(row.timestamp_ms for row in rows)
-    state: Saved | None = None
-    results: list[Result] = []
-    told = 0
+    followed, told = FoldedGroup(known, group), 0
     for now_ms in range(arrivals[0][0], arrivals[-1][0] + 1_000, 1_000):
         batch = [row for at_ms, *_, row in arrivals[told:] if at_ms < now_ms]
         told += len(batch)
-        outcome = fold_group(known, group, state, batch, Tick(now_ms))
-        state = outcome.state
-        results.extend(outcome.results)
-    results.extend(fold_group(known, group, state, [], Tick(last_ms), end_of_input=True).results)
+        followed.fold(batch, now_ms)
+    followed.fold(now_ms=last_ms, ends=True)
     assert told == len(rows)
-    assert published(results) == published(fold_in_batches(known, group, [rows], last_ms))
+    assert published(followed.results) == published(fold_in_batches(known, group, [rows], last_ms))

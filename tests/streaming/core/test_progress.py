@@ -6,19 +6,16 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
+from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN, Knowledge
 from rebalance_monitor.streaming.core.cluster.progress import (
-    NO_PROGRESS_KNOWN,
     PartitionOffsets,
     ProgressOfGroups,
     ProgressSample,
 )
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.codec import dumps, loads
-from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import AlertSeverity, GroupProgress, Incident, MemberLag, Result
+from rebalance_monitor.streaming.core.model.results import AlertSeverity, GroupProgress, MemberLag
 from rebalance_monitor.streaming.core.model.settings import Damping
+from tests.streaming.core.followed_story import FollowedStory
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_consumer_time import ROUNDROBIN, WHOLE
 from tests.streaming.core.rules.cases_progress import (
@@ -41,24 +38,12 @@ OPENED = [(STANDS, "opened"), (STANDS, "fired")]
 ALL = ("a-0", "a-1", "a-2")
 
 
-class Polled:
-    """A story whose records are read as they come, and whose group's offsets are asked for every half minute."""
+class Polled(FollowedStory):
+    """And the group's offsets are asked for every half minute."""
 
     def __init__(self, story: Story) -> None:
-        self.story, self.now_ms = story, 0
-        self.progress = NO_PROGRESS_KNOWN
         self.offsets = dict.fromkeys(ALL, (100, 200))
-        self.state: Saved | None = None
-        self.results: list[Result] = []
-        self.told = 0
-        self.reads()
-
-    def reads(self) -> list[tuple[str, str]]:
-        """The new records of the story. Returns what was said of the rules."""
-        new = self.story.rows[self.told :]
-        self.told = len(self.story.rows)
-        self.now_ms = max(self.now_ms, self.story.now_ms)
-        return self._fold(new)
+        super().__init__(story, STANDS)
 
     def goes_on(self, for_ms: int, *, still: str = "", silent: str = "", to_the_end: str = "") -> list[tuple[str, str]]:
         """So long, 100 records come to each partition with each sample, and as many are committed, except of those that
@@ -77,13 +62,8 @@ class Polled:
         """One sample of the offsets as they are."""
         offsets = {name: PartitionOffsets(committed, end) for name, (committed, end) in self.offsets.items()}
         sample = ProgressSample(self.now_ms - ANSWERED_MS, self.now_ms, {GROUP: offsets}, frozenset({GROUP}))
-        self.progress = self.progress.with_sample(sample)
-        return self._fold([])
-
-    def waits(self, for_ms: int) -> list[tuple[str, str]]:
-        """Nobody asks, or nobody answers."""
-        self.now_ms += for_ms
-        return self._fold([])
+        self.knowledge = Knowledge(progress=self.knowledge.progress.with_sample(sample))
+        return self.said()
 
     def joins(self, *members: object) -> list[tuple[str, str]]:
         """Another generation, now."""
@@ -92,18 +72,7 @@ class Polled:
 
     def begins_anew(self) -> None:
         """Another job on the same store: what was polled is not stored."""
-        self.progress = NO_PROGRESS_KNOWN
-
-    def incident(self, code: str = STANDS) -> Incident:
-        """As it was published last."""
-        return [one for one in incidents(self.results) if one.code == code][-1]
-
-    def _fold(self, rows: list[Row]) -> list[tuple[str, str]]:
-        knowledge = Knowledge(progress=self.progress)
-        outcome = fold_group(self.story.settings, GROUP, self.state, rows, Tick(self.now_ms), knowledge=knowledge)
-        self.state = outcome.state
-        self.results += outcome.results
-        return [(one.code, one.transition) for one in incidents(outcome.results) if one.code == STANDS]
+        self.knowledge = NOTHING_KNOWN
 
 
 def consumers() -> Polled:

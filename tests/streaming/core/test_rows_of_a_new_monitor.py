@@ -5,12 +5,11 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row, Tick
 from rebalance_monitor.streaming.core.model.results import Generation, JobState, Standing
 from rebalance_monitor.streaming.core.model.subjects import Subject
 from tests.streaming.core.test_late_statuses import rows_of
+from tests.streaming.folded_group import FoldedGroup
 
 NAMES = ["compatible-2.8.2", "eager-2.8.2", "sessioned-4.3.1", "steady", "zombie"]
 LATER_MS = 600_000
@@ -20,23 +19,12 @@ Published = tuple[dict[Subject, JobState], set[tuple[int, int]], Standing | None
 def fold(name: str, batches: list[tuple[list[Row], Tick]]) -> Published:
     """The last row of each connector and task, which generations were stored, and how the group stands."""
     known, group, _ = rows_of(name)
-    state: Saved | None = None
-    rows: dict[Subject, JobState] = {}
-    generations: set[tuple[int, int]] = set()
-    standing: Standing | None = None
+    followed = FoldedGroup(known, group)
     for batch, tick in batches:
-        outcome = fold_group(known, group, state, batch, tick)
-        state = outcome.state
-        for one in outcome.results:
-            match one:
-                case JobState():
-                    rows[one.job] = one
-                case Generation():
-                    generations.add((one.incarnation, one.generation))
-                case Standing():
-                    standing = one
-                case _:
-                    pass
+        followed.fold(batch, tick.now_ms, historic=tick.historic)
+    rows = {one.job: one for one in followed.results if isinstance(one, JobState)}
+    generations = {(one.incarnation, one.generation) for one in followed.results if isinstance(one, Generation)}
+    standing = next((one for one in reversed(followed.results) if isinstance(one, Standing)), None)
     return rows, generations, standing
 
 

@@ -8,17 +8,14 @@ from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.core.cluster.group_states import (
     COMPLETING,
-    NEVER_POLLED,
     PREPARING,
     GroupStates,
     StatePoll,
 )
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Row, Tick
-from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Result
+from rebalance_monitor.streaming.core.model.results import AlertSeverity
 from rebalance_monitor.streaming.core.model.settings import Owner
+from tests.streaming.core.followed_story import FollowedStory
 from tests.streaming.core.rules.builders import GROUP, Story, incidents
 from tests.streaming.core.rules.cases_consumer_time import ROUNDROBIN, WHOLE
 from tests.streaming.core.rules.cases_status import all_running
@@ -31,23 +28,11 @@ CONSUMER_MS, CONNECT_MS = 60_000, 70_000
 STUCK = "GROUP-G1"
 
 
-class Polled:
-    """A story whose records are read as they come, and whose group's state is asked for every ten seconds."""
+class Polled(FollowedStory):
+    """And the group's state is asked for every ten seconds."""
 
     def __init__(self, story: Story) -> None:
-        self.story, self.now_ms = story, 0
-        self.groups = NEVER_POLLED
-        self.state: Saved | None = None
-        self.results: list[Result] = []
-        self.told = 0
-        self.reads()
-
-    def reads(self) -> list[tuple[str, str]]:
-        """The new records of the story."""
-        new = self.story.rows[self.told :]
-        self.told = len(self.story.rows)
-        self.now_ms = max(self.now_ms, self.story.now_ms)
-        return self._fold(new)
+        super().__init__(story, STUCK)
 
     def polls(self, state: str | None, for_ms: int) -> list[tuple[str, str]]:
         """The group is seen in this state so long (None: not rebalancing). Returns what was said of the rule."""
@@ -56,25 +41,9 @@ class Polled:
             self.now_ms += EVERY_MS
             states = {} if state is None else {GROUP: state}
             poll = StatePoll(self.now_ms - ANSWERED_MS, self.now_ms, states)
-            self.groups = self.groups.with_poll(poll)
-            said += self._fold([])
+            self.knowledge = Knowledge(groups=self.knowledge.groups.with_poll(poll))
+            said += self.said()
         return said
-
-    def waits(self, for_ms: int) -> list[tuple[str, str]]:
-        """Nobody asks."""
-        self.now_ms += for_ms
-        return self._fold([])
-
-    def incident(self) -> Incident:
-        """As it was published last."""
-        return [one for one in incidents(self.results) if one.code == STUCK][-1]
-
-    def _fold(self, rows: list[Row]) -> list[tuple[str, str]]:
-        knowledge = Knowledge(groups=self.groups)
-        outcome = fold_group(self.story.settings, GROUP, self.state, rows, Tick(self.now_ms), knowledge=knowledge)
-        self.state = outcome.state
-        self.results += outcome.results
-        return [(one.code, one.transition) for one in incidents(outcome.results) if one.code == STUCK]
 
 
 OPENED = [(STUCK, "opened"), (STUCK, "fired")]
@@ -181,7 +150,8 @@ def test_what_is_polled_after_the_last_record_that_is_read_does_not_count() -> N
     """The poll is newer than the tick: the end of this rebalance may be written and not yet read."""
     polled = consumers()
     polled.polls(PREPARING, CONSUMER_MS)
-    polled.groups = polled.groups.with_poll(StatePoll(10 * CONSUMER_MS, 10 * CONSUMER_MS, {GROUP: PREPARING}))
+    poll = StatePoll(10 * CONSUMER_MS, 10 * CONSUMER_MS, {GROUP: PREPARING})
+    polled.knowledge = Knowledge(groups=polled.knowledge.groups.with_poll(poll))
     assert polled.waits(0) == []
 
 

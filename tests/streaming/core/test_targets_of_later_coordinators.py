@@ -4,14 +4,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Standing
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.rules.epochs import UNREVOKED, Epochs, alone
 from tests.streaming.core.rules.share import Share, numbers
 from tests.streaming.core.rules.streams_groups import UNREVOKED as STREAMS_UNREVOKED
 from tests.streaming.core.rules.streams_groups import StreamsGroupStory
+from tests.streaming.folded_group import FoldedGroup
 
 Told = Epochs | Share
 
@@ -75,10 +74,10 @@ def shares_overtaken() -> Share:
 
 def published(story: Told) -> Sequence[object]:
     """Everything of the story, and of the ten seconds after it."""
-    first = fold_group(story.settings, GROUP, None, story.rows, Tick(story.now_ms), knowledge=story.knowledge)
-    end = Tick(story.now_ms + 10_000)
-    rest = fold_group(story.settings, GROUP, first.state, [], end, knowledge=story.knowledge)
-    return (*first.results, *rest.results)
+    group = FoldedGroup(story.settings, GROUP, story.knowledge)
+    group.fold(story.rows, story.now_ms)
+    group.fold(now_ms=story.now_ms + 10_000)
+    return group.results
 
 
 @pytest.mark.parametrize("told", [consumers_overtaken, tasks_overtaken, shares_overtaken])

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from rebalance_monitor.streaming.core.connect.reasons import other_release
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group, route
-from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.lifecycles import route
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Incident, Result, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, decode
 from tests.streaming.core.rules.builders import CONFIGS, GROUP, Story, generations
 from tests.streaming.core.rules.edits import drop, revoke, spare
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import VECTORS, json_lines
 
 Life = Mapping[str, Any]
@@ -42,16 +42,13 @@ def settings_of(life: Life) -> ConnectSettings:
 
 def judged(life: Life, known: ConnectSettings, size: int) -> list[Result]:
     """What the fold says of the life in batches of so many records, each a moment after its last one."""
-    settings, found = ClusterSettings(name="c", connect={GROUP: known}), list[Result]()
-    state: Saved | None = None
+    settings = ClusterSettings(name="c", connect={GROUP: known})
+    group = FoldedGroup(settings, GROUP)
     rows = [row for one in life["records"] if (row := _row(one, settings)) is not None]
     for at in range(0, len(rows), size):
         batch = rows[at : at + size]
-        own = route(batch, settings)[GROUP]
-        outcome = fold_group(settings, GROUP, state, own, Tick(batch[-1].timestamp_ms + 50))
-        state = outcome.state
-        found += outcome.results
-    return found
+        group.fold(route(batch, settings)[GROUP], batch[-1].timestamp_ms + 50)
+    return group.results
 
 
 def _row(written: list[Any], settings: ClusterSettings) -> Row | None:

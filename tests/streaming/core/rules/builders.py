@@ -30,13 +30,13 @@ from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
 from rebalance_monitor.streaming.core.connect.observed import ConnectorOrTask, job_kind, job_name
 from rebalance_monitor.streaming.core.connect.topics import decode_config_row, decode_status_row
 from rebalance_monitor.streaming.core.connect.whole_inputs import Stamps
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
-from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Generation, Incident, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings, ConnectSettings
 from rebalance_monitor.streaming.core.replay import RawRecord, folded
 from tests.streaming.core.rules.processes import JAVA, Given, Worker, assignment_of, encoded, job, jobs
+from tests.streaming.folded_group import FoldedGroup
 
 GROUP, CONFIGS, STATUSES, OFFSETS = "g", "g-configs", "g-status", "__consumer_offsets"
 START_MS = 1_800_000_000_000
@@ -304,16 +304,15 @@ class Story:
 
     def fold(self) -> list[Result]:
         """Everything the fold publishes, one record at a time in the order told."""
-        state: Saved | None = None
-        results: list[Result] = []
+        group = self.followed()
         for row in self.rows:
-            outcome = fold_group(self.settings, GROUP, state, [row], None, knowledge=self.knowledge)
-            state = outcome.state
-            results += outcome.results
-        tick = None if self.end_ms is None else Tick(self.end_ms)
-        last = fold_group(self.settings, GROUP, state, [], tick, knowledge=self.knowledge, end_of_input=True)
-        results += last.results
-        return results
+            group.fold([row])
+        group.fold(now_ms=self.end_ms, ends=True)
+        return group.results
+
+    def followed(self) -> FoldedGroup:
+        """For calls of the fold one by one."""
+        return FoldedGroup(self.settings, GROUP, self.knowledge)
 
     def replayed(self) -> list[Result]:
         """The same of the whole input at once, as `replay` reads it, commits and all."""

@@ -4,11 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Result
-from tests.streaming.core.rules.builders import GROUP, STATUSES, Story, incidents
+from tests.streaming.core.rules.builders import STATUSES, Story, incidents
 from tests.streaming.core.rules.cases_status import owners
 
 CODE = "CONNECT-K4"
@@ -24,18 +21,15 @@ def taken_up(story: Story, silent: str = "") -> None:
 
 def watched(story: Story, ahead: str) -> list[Result]:
     """What a monitor that reads along says within the next minutes; the clock of one worker is ahead."""
-    state: Saved | None = None
-    results: list[Result] = []
+    group = story.followed()
     for row in story.rows:
-        tick = Tick(row.timestamp_ms + 500)
+        now_ms = row.timestamp_ms + 500
         if row.topic == STATUSES and f"{ahead}:8083" in repr(row.body):
             row = replace(row, timestamp_ms=row.timestamp_ms + AHEAD_MS)
-        outcome = fold_group(story.settings, GROUP, state, [row], tick)
-        state, results = outcome.state, [*results, *outcome.results]
+        group.fold([row], now_ms)
     for later_ms in range(10_000, 150_000, 10_000):
-        outcome = fold_group(story.settings, GROUP, state, [], Tick(story.now_ms + later_ms))
-        state, results = outcome.state, [*results, *outcome.results]
-    return results
+        group.fold(now_ms=story.now_ms + later_ms)
+    return group.results
 
 
 @pytest.mark.parametrize("ahead", ["w1", "w2"])

@@ -1,9 +1,7 @@
 """A run in a generation whose record has not come: judged when it comes, else said not to be judged (CONNECT-K3)."""
 
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Certainty, Result, Severity
-from tests.streaming.core.rules.builders import GROUP, Story, incidents
+from tests.streaming.core.rules.builders import Story, incidents
 from tests.streaming.core.rules.cases_status import JOB, owner_of, owners, record_is_never_read
 
 CODE = "CONNECT-K3"
@@ -11,13 +9,12 @@ CODE = "CONNECT-K3"
 
 def watched(story: Story, until_ms: int) -> list[Result]:
     """What a monitor that reads along says, every second until so long after the last record."""
-    state, results, rows = None, list[Result](), list(story.rows)
+    group, rows = story.followed(), list(story.rows)
     for now_ms in range(rows[0].timestamp_ms, story.now_ms + until_ms, 1_000):
         batch = [row for row in rows if row.timestamp_ms <= now_ms]
         rows = rows[len(batch) :]
-        outcome = fold_group(story.settings, GROUP, state, batch, Tick(now_ms))
-        state, results = outcome.state, [*results, *outcome.results]
-    return results
+        group.fold(batch, now_ms)
+    return group.results
 
 
 def stranger_of(story: Story) -> str:

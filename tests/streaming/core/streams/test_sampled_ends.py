@@ -17,13 +17,13 @@ from rebalance_monitor.streaming.core.fold.fold import FoldOutcome
 from rebalance_monitor.streaming.core.fold.state import Saved
 from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
-from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Result
 from rebalance_monitor.streaming.core.streams.caught_up import within
 from rebalance_monitor.streaming.core.streams.sampled_ends import changelogs_of
 from tests.streaming.core.rules.builders import GROUP, generations
 from tests.streaming.core.streams.simulated import Life, Part, Truth
 from tests.streaming.core.streams.test_simulated_lives import loud
+from tests.streaming.folded_group import FoldedGroup
 
 PARTS = (Part(0, "in", 4), Part(1, "re", 5, stateful=True), Part(2, "zz", 3, stateful=True))
 APART_MS = SKEW_MS + 1_000
@@ -206,13 +206,12 @@ def test_changelogs_are_named_by_application_topology_and_store() -> None:
     assert changelogs_of(None, "app") == {}
 
 
-class Live:
+class Live(FoldedGroup):
     """A monitor that reads each record `READ_AFTER_MS` after it was written, and asks brokers."""
 
     def __init__(self) -> None:
         self.told = SampledLife(0, grow=0)
-        self.state: Saved | None = None
-        self.outcome: FoldOutcome | None = None
+        super().__init__(self.life.story.settings, GROUP)
         self.life.join("a", threads=2)
         self.life.join("b", threads=2)
         for _ in range(3):
@@ -230,10 +229,8 @@ class Live:
     def reads(self, now_ms: int) -> Generation:
         done = 0 if self.outcome is None else 3
         rows = [] if self.outcome is not None and self.outcome.sample_from_ms else self.life.story.rows[done:]
-        knowledge = Knowledge(topics=self.told.topics, asked=True)
-        self.outcome = fold_group(self.life.story.settings, GROUP, self.state, rows, Tick(now_ms), knowledge=knowledge)
-        self.state = self.outcome.state
-        return generations(self.outcome.results)[-1]
+        self.settings, self.knowledge = self.life.story.settings, Knowledge(topics=self.told.topics, asked=True)
+        return generations(self.fold(rows, now_ms).results)[-1]
 
 
 def test_a_record_waits_for_the_sample_after_it() -> None:

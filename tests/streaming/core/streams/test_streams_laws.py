@@ -9,8 +9,6 @@ import pytest
 from lab.attack.streams_vectors import Case, cases
 from rebalance_monitor.assignors.streams.tasks import sorted_partitions
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.records import GroupGeneration, Row
 from rebalance_monitor.streaming.core.model.results import Evidence, Grade, Incident, Severity, Verdict
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
@@ -26,6 +24,7 @@ from tests.streaming.core.rules.builders import incidents
 from tests.streaming.core.rules.cases_streams_placement import THREE_AND_ONE, moving
 from tests.streaming.core.rules.cases_streams_record import KNOWN
 from tests.streaming.core.rules.streams import Thread, group, of_release
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import GROUP_CAPTURES
 
 CAPTURE = GROUP_CAPTURES / "streams-classic-4.3.1"
@@ -36,14 +35,11 @@ UNKNOWN = Judged(verdict=Verdict(grade=Grade.NOT_JUDGED))
 def opened(case: Case) -> list[Incident]:
     """What is opened while the case's rounds are folded one by one."""
     settings = ClusterSettings(name="c", streams={"app": case.settings})
-    state: Saved | None = None
-    found: list[Incident] = []
+    group = FoldedGroup(settings, "app")
     for offset, (at_ms, body) in enumerate(case.rounds):
         row = Row(topic="__consumer_offsets", partition=0, offset=offset, timestamp_ms=at_ms, group="app", body=body)
-        outcome = fold_group(settings, "app", state, [row], None)
-        state = outcome.state
-        found += [one for one in outcome.results if isinstance(one, Incident) and one.transition == "opened"]
-    return found
+        group.fold([row])
+    return [one for one in group.results if isinstance(one, Incident) and one.transition == "opened"]
 
 
 def test_kafkas_own_leaders_break_no_law() -> None:

@@ -7,11 +7,10 @@ from typing import Any
 
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of, settings_of
 from rebalance_monitor.streaming.core.cluster.knowledge import Knowledge
-from rebalance_monitor.streaming.core.fold.state import Saved
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.results import AlertSeverity, Incident, Severity
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from rebalance_monitor.streaming.core.replay import decode, replay
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import GROUP_CAPTURES
 
 CAPTURE = GROUP_CAPTURES / "streams-probing"
@@ -27,15 +26,12 @@ def objects() -> list[dict[str, Any]]:
 
 def told(group: str, settings: ClusterSettings, knowledge: Knowledge) -> list[Incident]:
     """What is said of the rule while the records come one by one, as a job folds them."""
-    state: Saved | None = None
-    found: list[Incident] = []
+    followed = FoldedGroup(settings, group, knowledge)
     for record in records_of(CAPTURE):
         row = decode(record, settings)
         if row is not None and row.group == group:
-            outcome = fold_group(settings, group, state, [row], None, knowledge=knowledge)
-            state = outcome.state
-            found += [one for one in outcome.results if isinstance(one, Incident) and one.code == RULE]
-    return found
+            followed.fold([row])
+    return [one for one in followed.results if isinstance(one, Incident) and one.code == RULE]
 
 
 @cache

@@ -8,10 +8,10 @@ from pathlib import Path
 from rebalance_monitor.streaming.cli import captures
 from rebalance_monitor.streaming.cli.captures import knowledge_of, records_of
 from rebalance_monitor.streaming.core.cluster.knowledge import NOTHING_KNOWN
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Result, Standing
 from rebalance_monitor.streaming.core.replay import decode
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import GROUP_CAPTURES
 
 CONSUMERS, STREAMS, SHARES = (GROUP_CAPTURES / name for name in ("kip848-a", "streams-kip1071-4.3.1", "share-groups"))
@@ -34,14 +34,11 @@ def rows_by_group(capture: Path) -> Mapping[str, list[Row]]:
 
 def folded(capture: Path, group: str, batches: Iterable[Sequence[Row]], *, knows: bool = True) -> list[Result]:
     """What is published of targets and states, batch by batch, with a tick behind each, then a reading of nothing."""
-    state, found, now_ms = None, list[Result](), 0
-    settings, knowledge = settings_of(capture), known(capture) if knows else NOTHING_KNOWN
+    followed, now_ms = FoldedGroup(settings_of(capture), group, known(capture) if knows else NOTHING_KNOWN), 0
     for batch in (*batches, ()):
         now_ms = batch[-1].timestamp_ms + 50 if batch else now_ms + 1_000
-        outcome = fold_group(settings, group, state, batch, Tick(now_ms), knowledge=knowledge)
-        state = outcome.state
-        found += [one for one in outcome.results if isinstance(one, Generation | Aftermath | Standing)]
-    return found
+        followed.fold(batch, now_ms)
+    return [one for one in followed.results if isinstance(one, Generation | Aftermath | Standing)]
 
 
 @cache

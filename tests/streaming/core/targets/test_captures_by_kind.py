@@ -8,8 +8,6 @@ from hypothesis import given
 from hypothesis import settings as profile
 from hypothesis import strategies as st
 
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Tick
 from rebalance_monitor.streaming.core.model.results import Incident
 from rebalance_monitor.streaming.core.targets.kinds import CONSUMER, SHARE, STREAMS
 from tests.profile import size
@@ -23,6 +21,7 @@ from tests.streaming.core.targets.captured import (
     settings_of,
 )
 from tests.streaming.core.targets.captured import STREAMS as OF_STREAMS
+from tests.streaming.folded_group import FoldedGroup
 
 OF_CONSUMERS = [(CONSUMERS, f"k-{name}") for name in ("uniform", "range", "regex", "default")]
 CONVERTED = [(CONSUMERS, f"k-migrate{name}") for name in ("", "-static", "-coop")]
@@ -53,10 +52,7 @@ def test_wherever_batches_are_cut_the_same_is_published(of: tuple[Path, str], da
 
 @every
 def test_real_groups_read_as_they_went_on_break_no_rule(capture: Path, group: str) -> None:
-    settings, knowledge = settings_of(capture), known(capture)
-    state, opened = None, []
+    followed = FoldedGroup(settings_of(capture), group, known(capture))
     for row in rows_by_group(capture)[group]:
-        outcome = fold_group(settings, group, state, [row], Tick(row.timestamp_ms + 20), knowledge=knowledge)
-        state = outcome.state
-        opened += [one.message for one in outcome.results if isinstance(one, Incident) and one.code in CODES]
-    assert opened == []
+        followed.fold([row], row.timestamp_ms + 20)
+    assert [one.message for one in followed.results if isinstance(one, Incident) and one.code in CODES] == []

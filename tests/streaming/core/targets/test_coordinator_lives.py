@@ -9,13 +9,14 @@ import pytest
 
 from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
-from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record, fold_group
+from rebalance_monitor.streaming.core.lifecycles import decode_offsets_record
 from rebalance_monitor.streaming.core.model.findings import Incident
-from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Generation, Grade, Result
 from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from tests.streaming.core.rules.builders import generations
 from tests.streaming.core.rules.epochs import Epochs
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import VECTORS, json_lines
 
 Life = Mapping[str, Any]
@@ -49,14 +50,13 @@ def samples_of(life: Life, until_ms: int) -> list[TopicMetadata]:
 def judged(life: Life, batches: Sequence[Sequence[Row]], later_ms: int = 0) -> list[Result]:
     """What the fold says, batch by batch, each with the samples until then or so much later, and of the time behind
     them."""
-    settings, state, found = ClusterSettings(name="c"), None, list[Result]()
+    group = FoldedGroup(ClusterSettings(name="c"), life["group"])
     end_ms = batches[-1][-1].timestamp_ms + AFTERWARDS_MS[life["whole"]]
     ticks = [(batch, batch[-1].timestamp_ms + 50) for batch in batches] + [((), end_ms)]
     for rows, now_ms in ticks:
-        knowledge = knowledge_of(samples_of(life, now_ms + later_ms))
-        outcome = fold_group(settings, life["group"], state, rows, Tick(now_ms), knowledge=knowledge)
-        state, found = outcome.state, [*found, *outcome.results]
-    return found
+        group.knowledge = knowledge_of(samples_of(life, now_ms + later_ms))
+        group.fold(rows, now_ms)
+    return group.results
 
 
 @pytest.mark.parametrize("life", LIVES, ids=lambda life: f"{life['life']}, seed {life['seed']}")

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from rebalance_monitor.assignors.broker import simple
 from rebalance_monitor.assignors.broker.model import BrokerGroup, BrokerMember, BrokerResult, BrokerTopic
 from rebalance_monitor.schemas.layouts import Release
-from rebalance_monitor.streaming.core.lifecycles import fold_group
-from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import Aftermath, Generation, Incident, Result, Standing
 from tests.profile import size
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.rules.share import Share
+from tests.streaming.folded_group import FoldedGroup
 
 TOPICS = ("s", "t", "u")
 RELEASES: tuple[Release, ...] = ((4, 0), (4, 1), (4, 2), (4, 3))
@@ -156,13 +156,11 @@ class Life:
 
 
 def folded(batches: Sequence[Sequence[Row]], story: Share) -> list[Result]:
-    state, found, now_ms = None, list[Result](), 0
+    group, now_ms = FoldedGroup(story.settings, GROUP), 0
     for batch in (*batches, ()):
         now_ms = batch[-1].timestamp_ms + 50 if batch else now_ms + 1_000
-        outcome = fold_group(story.settings, GROUP, state, batch, Tick(now_ms))
-        state = outcome.state
-        found += [one for one in outcome.results if isinstance(one, Generation | Aftermath | Standing | Incident)]
-    return found
+        group.fold(batch, now_ms)
+    return [one for one in group.results if isinstance(one, Generation | Aftermath | Standing | Incident)]
 
 
 def generations(story: Share) -> list[Generation]:

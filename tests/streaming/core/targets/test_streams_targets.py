@@ -22,9 +22,8 @@ from rebalance_monitor.assignors.broker.streams_model import (
 )
 from rebalance_monitor.streaming.core.cluster.knowledge import knowledge_of
 from rebalance_monitor.streaming.core.cluster.topics import TopicMetadata
-from rebalance_monitor.streaming.core.lifecycles import fold_group
 from rebalance_monitor.streaming.core.model.reasons import ReasonKind
-from rebalance_monitor.streaming.core.model.records import Row, Tick
+from rebalance_monitor.streaming.core.model.records import Row
 from rebalance_monitor.streaming.core.model.results import (
     ConsumerShare,
     Generation,
@@ -37,6 +36,7 @@ from rebalance_monitor.streaming.core.model.results import (
 from tests.profile import size
 from tests.streaming.core.rules.builders import GROUP
 from tests.streaming.core.rules.streams_groups import StreamsGroupStory, threads
+from tests.streaming.folded_group import FoldedGroup
 from tests.vector_files import VECTORS, json_lines
 
 VECTORS = VECTORS / "consumer" / "broker-assign.jsonl.gz"
@@ -90,13 +90,11 @@ class Told(StreamsGroupStory):
 
 def folded(story: StreamsGroupStory, batches: Iterable[list[Row]] | None = None) -> list[Result]:
     """Everything that is published, whatever the cuts between batches."""
-    state, results = None, list[Result]()
+    group = FoldedGroup(story.settings, GROUP, story.knowledge)
     for rows in [story.rows] if batches is None else batches:
-        outcome = fold_group(story.settings, GROUP, state, rows, Tick(rows[-1].timestamp_ms), knowledge=story.knowledge)
-        state = outcome.state
-        results += outcome.results
-    end = Tick(story.now_ms + 1_000)
-    return [*results, *fold_group(story.settings, GROUP, state, [], end, knowledge=story.knowledge).results]
+        group.fold(rows, rows[-1].timestamp_ms)
+    group.fold(now_ms=story.now_ms + 1_000)
+    return group.results
 
 
 def told(case: Mapping[str, Any]) -> Told:
