@@ -17,15 +17,18 @@ class Stopped(BaseException):
         self.signal_number = signal_number
 
 
-def says_why(program: str) -> Callable[[Callable[[], int]], Callable[[], int]]:
-    """For a program's `main`: an error of the lab is a sentence on stderr and exit code 2, a signal is no traceback."""
+def says_why(program: str, *known: type[Exception]) -> Callable[[Callable[[], int]], Callable[[], int]]:
+    """For a program's `main`: an error of the lab, or a known one, is a sentence on stderr and exit code 2, a signal is
+    no traceback."""
+
+    sentences: tuple[type[Exception], ...] = (LabError, *known)
 
     def decorated(main: Callable[[], int]) -> Callable[[], int]:
         @wraps(main)
         def run() -> int:
             try:
                 return main()
-            except LabError as why:
+            except sentences as why:
                 print(f"{program}: {why}", file=sys.stderr)
                 return 2
             except Stopped as stopped:

@@ -4,19 +4,16 @@ Where one name bucket of Java's hash tables overflows into a tree our answer is 
 compared too, and counted apart.
 """
 
-import json
-import sys
-import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from random import Random
 from typing import Any
 
 from lab.cluster import java
-from lab.errors import LabError
-from lab.oracle.program import FOLDER
-from lab.oracle.report import asked, show
+from lab.errors import says_why
+from lab.oracle.report import Compared, asked, keep, told
 from lab.oracle.runner import Answer, Runner
 from lab.oracle.scenarios import EAGER, random_scenario
 from rebalance_monitor.assignors.connect.eras import era_of
@@ -52,8 +49,7 @@ def _encoded(answer: dict[str, bytes]) -> dict[str, str]:
     return {member_id: b64encode(blob).decode() for member_id, blob in answer.items()}
 
 
-def compare(release: str, scenarios: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """Counts of what was compared, and where scenarios with differences were kept."""
+def compare(release: str, scenarios: int, seed: int) -> Compared:
     found = java.find()
     counts: Counter[str] = Counter()
     kept: list[str] = []
@@ -64,26 +60,17 @@ def compare(release: str, scenarios: int, seed: int) -> tuple[Counter[str], list
             answers = runner.play(given).answers
             counts["scenarios"] += 1
             for wrong in differing_rounds(case, answers, counts):
-                path = FOLDER / f"differs-{case['id']}-round-{wrong}.json"
-                path.write_text(json.dumps(case) + "\n", encoding="utf-8")
-                kept.append(str(path))
+                kept.append(keep(case, f"-round-{wrong}"))
     return counts, kept
 
 
+@says_why("oracle", ValueError)
 def main() -> int:
     """Compare and print the counts; 1 if anything differed."""
     chosen = asked("make oracle", __doc__, release="of connect-runtime, as on Maven Central")
-    began = time.monotonic()
-    try:
-        era = era_of(chosen.release)
-        counts, kept = compare(chosen.release, chosen.scenarios, chosen.seed)
-    except (LabError, ValueError) as why:
-        print(f"oracle: {why}", file=sys.stderr)
-        return 2
-    seconds = time.monotonic() - began
-    print(f"Kafka {chosen.release} (era {era.name}), Java {java.find().version}, seed {chosen.seed}, {seconds:.0f} s")
-    show(counts.items(), "scenarios that differ", kept)
-    return 1 if kept else 0
+    what = f"Kafka {chosen.release} (era {era_of(chosen.release).name})"
+    judged = partial(compare, chosen.release, chosen.scenarios, chosen.seed)
+    return told(what, chosen, "scenarios that differ", judged)
 
 
 if __name__ == "__main__":

@@ -4,19 +4,16 @@ Targets compare as sets. Where the order of a hash table rests on details of the
 addresses of objects, our answer is marked unsure; such rounds are compared too, and counted apart.
 """
 
-import json
-import sys
-import time
 from collections import Counter
+from functools import partial
 from random import Random
 from typing import Any
 
 from lab.cluster import java
-from lab.errors import LabError
+from lab.errors import LabError, says_why
 from lab.oracle.broker_groups import ROUNDS, life
 from lab.oracle.broker_runner import KINDS, BrokerRunner
-from lab.oracle.program import FOLDER
-from lab.oracle.report import asked, show
+from lab.oracle.report import Compared, asked, keep, told
 from rebalance_monitor.assignors.broker.model import release_of
 from rebalance_monitor.streaming.calculator import broker
 
@@ -38,8 +35,7 @@ def as_sets(answer: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def compare(release: str, kind: str, groups: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """Counts of what was compared, and where rounds with differences were kept."""
+def compare(release: str, kind: str, groups: int, seed: int) -> Compared:
     found = java.find()
     counts: Counter[str] = Counter()
     kept: list[str] = []
@@ -64,13 +60,12 @@ def compare(release: str, kind: str, groups: int, seed: int) -> tuple[Counter[st
                 if as_sets(ours) != as_sets(theirs):
                     counts["of those, rounds that differ"] += unsure
                     if not unsure:
-                        path = FOLDER / f"differs-{case['id']}.json"
-                        path.write_text(json.dumps(case | {"expected": theirs}) + "\n", encoding="utf-8")
-                        kept.append(str(path))
+                        kept.append(keep(case | {"expected": theirs}))
                 group.follow(theirs)
     return counts, kept
 
 
+@says_why("oracle", ValueError)
 def main() -> int:
     """Compare and print the counts; 1 if anything differed that was not unsure."""
     chosen = asked(
@@ -79,23 +74,15 @@ def main() -> int:
         release="of kafka-group-coordinator, as on Maven Central",
         scenarios="groups of each assignor",
     )
-    differing = 0
-    try:
-        release = release_of(chosen.release)
-        kinds = [kind for kind in KINDS if SINCE[kind] <= release]
-        if not kinds:
-            raise LabError(f"Kafka {chosen.release} has no assignor in the broker; the first are those of 3.7")
-        for kind in kinds:
-            began = time.monotonic()
-            counts, kept = compare(chosen.release, kind, chosen.scenarios, chosen.seed)
-            seconds = time.monotonic() - began
-            print(f"{kind} of Kafka {chosen.release}, Java {java.find().version}, seed {chosen.seed}, {seconds:.0f} s")
-            show(counts.items(), "rounds that differ and should not", kept)
-            differing += len(kept)
-    except (LabError, ValueError) as why:
-        print(f"oracle: {why}", file=sys.stderr)
-        return 2
-    return 1 if differing else 0
+    kinds = [kind for kind in KINDS if SINCE[kind] <= release_of(chosen.release)]
+    if not kinds:
+        raise LabError(f"Kafka {chosen.release} has no assignor in the broker; the first are those of 3.7")
+    worst = 0
+    for kind in kinds:
+        judged = partial(compare, chosen.release, kind, chosen.scenarios, chosen.seed)
+        what = f"{kind} of Kafka {chosen.release}"
+        worst = max(worst, told(what, chosen, "rounds that differ and should not", judged))
+    return worst
 
 
 if __name__ == "__main__":

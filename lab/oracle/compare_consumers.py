@@ -5,22 +5,18 @@ Where one bucket of Java's hash tables overflows into a tree our answer is marke
 and counted apart. Where the class of a release fails on a group, ours must fail by the same exception.
 """
 
-import json
-import sys
-import time
 from collections import Counter
+from functools import partial
 from random import Random
 
 from lab.cluster import java
-from lab.errors import LabError
+from lab.errors import says_why
 from lab.oracle.consumer_runner import ConsumerRunner
 from lab.oracle.groups import cases
-from lab.oracle.program import FOLDER
-from lab.oracle.report import asked, show
+from lab.oracle.report import Compared, asked, keep, told
 
 
-def compare(release: str, groups: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """Counts of what was compared, and where cases with differences were kept."""
+def compare(release: str, groups: int, seed: int) -> Compared:
     found = java.find()
     counts: Counter[str] = Counter()
     kept: list[str] = []
@@ -36,14 +32,14 @@ def compare(release: str, groups: int, seed: int) -> tuple[Counter[str], list[st
                 counts["generations in which both fail"] += "error" in case["expected"] and ours == case["expected"]
                 if ours != case["expected"]:
                     counts["unsure generations that differ"] += unsure
-                    path = FOLDER / f"differs-{case['id']}.json"
-                    path.write_text(json.dumps(case) + "\n", encoding="utf-8")
+                    path = keep(case)
                     if not unsure:
-                        kept.append(str(path))
+                        kept.append(path)
                     break
-    return counts, kept
+    return Counter(dict(sorted(counts.items()))), kept
 
 
+@says_why("oracle", ValueError)
 def main() -> int:
     """Compare and print the counts; 1 if anything differed."""
     chosen = asked(
@@ -52,16 +48,8 @@ def main() -> int:
         release="of kafka-clients, as on Maven Central",
         scenarios="groups, each with a few generations",
     )
-    began = time.monotonic()
-    try:
-        counts, kept = compare(chosen.release, chosen.scenarios, chosen.seed)
-    except (LabError, ValueError) as why:
-        print(f"oracle: {why}", file=sys.stderr)
-        return 2
-    seconds = time.monotonic() - began
-    print(f"kafka-clients {chosen.release}, Java {java.find().version}, seed {chosen.seed}, {seconds:.0f} s")
-    show(sorted(counts.items()), "generations that differ", kept)
-    return 1 if kept else 0
+    judged = partial(compare, chosen.release, chosen.scenarios, chosen.seed)
+    return told(f"kafka-clients {chosen.release}", chosen, "generations that differ", judged)
 
 
 if __name__ == "__main__":

@@ -5,16 +5,13 @@ Where one bucket of Java's hash tables overflows into a tree our answer is marke
 and counted apart. Where the classes of a release fail, ours must fail by the same exception.
 """
 
-import json
-import sys
-import time
 from collections import Counter
+from functools import partial
 from random import Random
 
 from lab.cluster import java
-from lab.errors import LabError
-from lab.oracle.program import FOLDER
-from lab.oracle.report import asked, show
+from lab.errors import LabError, says_why
+from lab.oracle.report import Compared, asked, keep, told
 from lab.oracle.streams_groups import random_application
 from lab.oracle.streams_runner import StreamsRunner
 from rebalance_monitor.assignors.streams.eras import era_of, release_of
@@ -22,8 +19,7 @@ from rebalance_monitor.assignors.streams.racks import Racks
 from rebalance_monitor.streaming.calculator import streams_assign
 
 
-def compare(release: str, applications: int, seed: int) -> tuple[Counter[str], list[str]]:
-    """Counts of what was compared, and where cases with differences were kept."""
+def compare(release: str, applications: int, seed: int) -> Compared:
     counts: Counter[str] = Counter()
     kept: list[str] = []
     with StreamsRunner(java.find(), release) as runner:
@@ -43,32 +39,23 @@ def compare(release: str, applications: int, seed: int) -> tuple[Counter[str], l
             counts["unsure"] += unsure
             if ours != theirs:
                 counts["unsure that differ"] += unsure
-                path = FOLDER / f"differs-{case['id']}.json"
-                path.write_text(json.dumps({**case, "expected": theirs}) + "\n", encoding="utf-8")
+                path = keep({**case, "expected": theirs})
                 if not unsure:
-                    kept.append(str(path))
-    return counts, kept
+                    kept.append(path)
+    return Counter(dict(sorted(counts.items()))), kept
 
 
+@says_why("oracle", ValueError)
 def main() -> int:
     """Compare and print the counts; 1 if anything differed."""
     chosen = asked(
         "make oracle FAMILY=streams", __doc__, release="of kafka-streams from 2.6 on", scenarios="applications"
     )
-    began = time.monotonic()
-    try:
-        era = era_of(release_of(chosen.release))
-        if not era.high_availability:
-            raise LabError(f"the classes of {chosen.release} have no common shape with later ones; take 2.6 or later")
-        counts, kept = compare(chosen.release, chosen.scenarios, chosen.seed)
-    except (LabError, ValueError) as why:
-        print(f"oracle: {why}", file=sys.stderr)
-        return 2
-    seconds = time.monotonic() - began
-    java_version = java.find().version
-    print(f"kafka-streams {chosen.release} (era {era.name}), Java {java_version}, seed {chosen.seed}, {seconds:.0f} s")
-    show(sorted(counts.items()), "that differ", kept)
-    return 1 if kept else 0
+    era = era_of(release_of(chosen.release))
+    if not era.high_availability:
+        raise LabError(f"the classes of {chosen.release} have no common shape with later ones; take 2.6 or later")
+    judged = partial(compare, chosen.release, chosen.scenarios, chosen.seed)
+    return told(f"kafka-streams {chosen.release} (era {era.name})", chosen, "that differ", judged)
 
 
 if __name__ == "__main__":

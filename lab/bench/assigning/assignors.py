@@ -19,7 +19,7 @@ from multiprocessing import get_context
 from typing import Any
 
 from lab.bench.assigning import hypotheses
-from lab.bench.assigning.report import machine, met, shown, write
+from lab.bench.assigning.report import met, report_text, shown, write
 from lab.bench.assigning.rounds import MAX_DELAY_MS, answer, decoded_round, round_of, story
 from lab.bench.assigning.timing import MEASURED, in_turns
 from lab.cluster import jars, java
@@ -165,22 +165,12 @@ def main() -> int:
     found, release = java.find(), jars.kafka_release()
     figures = shown(measure(found, release), table)
     tracked = list(hypotheses.measure())
-    text = [
-        "# Benchmarks of the Connect assignors",
-        "",
-        f"Written by `make bench-assignors` on {machine()}, against "
-        f"`IncrementalCooperativeAssignor` of Kafka {release} on Java {found.version}. "
-        "Answers were equal byte for byte before anything was timed. All figures in ms.",
-        "",
-        *(__doc__ or "").strip().splitlines()[2:],
-        "",
-        *table(figures),
-        "",
-        *aims(figures),
-        *hypotheses.aims(tracked),
-        "",
-        *hypotheses.table(tracked),
-    ]
+    against = (
+        f"`IncrementalCooperativeAssignor` of Kafka {release} on Java {found.version}. Answers were equal byte for byte"
+        " before anything was timed"
+    )
+    sums = (*aims(figures), *hypotheses.aims(tracked), "", *hypotheses.table(tracked))
+    text = report_text("the Connect assignors", "make bench-assignors", against, __doc__, table(figures), sums)
     data = {"assignors": [asdict(one) for one in figures], "hypotheses": [asdict(one) for one in tracked]}
     write(REPORT, text, data)
     print("\n".join(text[6:]))

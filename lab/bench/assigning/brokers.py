@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 
-from lab.bench.assigning.report import machine, shown, write
+from lab.bench.assigning.report import report_text, shown, write
 from lab.bench.assigning.timing import in_turns
 from lab.cluster import jars, java
 from lab.errors import LabError, says_why
@@ -149,22 +149,17 @@ def main() -> int:
     figures = shown(measure(found, release), table)
     slowest = max(figures, key=lambda one: one.ms)
     furthest = max(figures, key=lambda one: one.ms / one.kafka_ms)
-    text = [
-        "# Benchmarks of the broker's assignors",
-        "",
-        f"Written by `make bench-brokers` on {machine()}, against the assignors of "
-        f"kafka-group-coordinator {release} on Java {found.version}. "
-        "Targets were equal before anything was timed. All figures in ms.",
-        "",
-        *(__doc__ or "").strip().splitlines()[2:],
-        "",
-        *table(figures),
-        "",
+    against = (
+        f"the assignors of kafka-group-coordinator {release} on Java {found.version}. Targets were equal before"
+        " anything was timed"
+    )
+    sums = (
         f"* The slowest: {slowest.ms:.0f} ms ({slowest.assignor}, {slowest.members} x {slowest.partitions:,}, "
         f"{slowest.event}).",
         f"* The furthest from the warm JVM: {furthest.ms / furthest.kafka_ms:.1f} times ({furthest.assignor}, "
         f"{furthest.members} x {furthest.partitions:,}, {furthest.event}).",
-    ]
+    )
+    text = report_text("the broker's assignors", "make bench-brokers", against, __doc__, table(figures), sums)
     write(REPORT, text, [asdict(one) for one in figures])
     print("\n".join(text[-2:]))
     return 0

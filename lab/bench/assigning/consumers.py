@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from lab.bench.assigning.groups import EVENTS, group
-from lab.bench.assigning.report import machine, met, shown, write
+from lab.bench.assigning.report import met, report_text, shown, write
 from lab.bench.assigning.timing import in_turns
 from lab.cluster import jars, java
 from lab.errors import LabError, says_why
@@ -152,21 +152,13 @@ def main() -> int:
     """Measure, compare, write both reports."""
     found, release = java.find(), jars.kafka_release()
     figures = shown(measure(found, release), table)
-    text = [
-        "# Benchmarks of the sticky consumer assignors",
-        "",
-        f"Written by `make bench-assignors FAMILY=consumer` on {machine()}, against kafka-clients {release} "
-        f"on Java {found.version}. {MEMBERS} members, "
-        f"{PARTITIONS:,} partitions. Answers were equal before anything was timed. All figures in ms.",
-        "",
-        *(__doc__ or "").strip().splitlines()[2:],
-        "",
-        *table(figures),
-        "",
-        *aims(figures),
-    ]
-    data = {"consumers": [asdict(one) for one in figures]}
-    write(REPORT, text, data)
+    against = (
+        f"kafka-clients {release} on Java {found.version}. {MEMBERS} members, {PARTITIONS:,} partitions. Answers were"
+        " equal before anything was timed"
+    )
+    by = "make bench-assignors FAMILY=consumer"
+    text = report_text("the sticky consumer assignors", by, against, __doc__, table(figures), aims(figures))
+    write(REPORT, text, {"consumers": [asdict(one) for one in figures]})
     print("\n".join(text[6:]))
     return 0
 

@@ -29,6 +29,23 @@ def shown(figures: Iterable[F], table: Callable[[list[F]], list[str]]) -> list[F
     return found
 
 
+def report_text(
+    title: str, by: str, against: str, how: str | None, table: Sequence[str], sums: Iterable[str]
+) -> list[str]:
+    """The report for people. `by`: the command; `how`: the module's text; `sums`: what the figures come to."""
+    return [
+        f"# Benchmarks of {title}",
+        "",
+        f"Written by `{by}` on {machine()}, against {against}. All figures in ms.",
+        "",
+        *(how or "").strip().splitlines()[2:],
+        "",
+        *table,
+        "",
+        *sums,
+    ]
+
+
 def write(report: Path, text: Sequence[str], data: object) -> None:
     """The report for people and for programs."""
     report.with_suffix(".md").write_text("\n".join(text) + "\n", encoding="utf-8")

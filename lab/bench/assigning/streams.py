@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
-from lab.bench.assigning.report import machine, met, shown, write
+from lab.bench.assigning.report import met, report_text, shown, write
 from lab.cluster import jars, java
 from lab.errors import LabError, says_why
 from lab.oracle.streams_runner import StreamsRunner
@@ -197,19 +197,11 @@ def main() -> int:
     """Measure, compare, write both reports."""
     found, release = java.find(), jars.kafka_release()
     figures = shown(measure(found, release), table)
-    text = [
-        "# Benchmarks of the Streams assignor",
-        "",
-        f"Written by `make bench-streams` on {machine()}, against "
-        f"`HighAvailabilityTaskAssignor` of Kafka {release} on Java {found.version}. "
-        "Answers were equal before anything was timed. All figures in ms.",
-        "",
-        *(__doc__ or "").strip().splitlines()[2:],
-        "",
-        *table(figures),
-        "",
-        *aims(figures),
-    ]
+    against = (
+        f"`HighAvailabilityTaskAssignor` of Kafka {release} on Java {found.version}. Answers were equal before anything"
+        " was timed"
+    )
+    text = report_text("the Streams assignor", "make bench-streams", against, __doc__, table(figures), aims(figures))
     write(REPORT, text, [asdict(one) for one in figures])
     print("\n".join(aims(figures)))
     return 0
