@@ -8,13 +8,13 @@ coordinator computes a target whenever a member goes or comes, one for both wher
 that are still classic join again for each. With an eager assignor these give up everything before they do.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 
 from rebalance_monitor.streaming.stories.known import Published, names_of
 from .change import CannotPredict, WrongChange
-from .consumer import MOST_ROUNDS, ClassicDeal, DealtMember, deals_of, fits, without
-from .consumer_rolling import Restarted, dealt_figures, restarting_members
+from .consumer import ClassicDeal, DealtMember, deals_of, fits
+from .consumer_rolling import Restarted, dealt, restarting_members
 from .consumer_targets import TargetDeal, target_ways
 from .history import HistoryFigures
 from .rolling import RollingRestart, steps_of
@@ -69,43 +69,20 @@ def migrated(
     for before, after in order:
         del there[before]
         total = HistoryFigures()
-        if there and not together:
-            left = _dealt(there, new if converted else old)
+        if not together:
+            left = dealt(there, new if converted else old)
             if left is None:
                 return None
-            there, figures = left
-            total += figures
+            there, total = left
         there[after] = DealtMember(None, (), -1, gives_all=False)
         converted = True
-        back = _dealt(there, new)
+        back = dealt(there, new)
         if back is None:
             return None
-        there, figures = back
-        found.append(total + figures)
+        there = back[0]
+        found.append(total + back[1])
     return found
 
 
 def _classic(members: Mapping[str, DealtMember], old: ClassicDeal) -> dict[str, DealtMember]:
     return {name: DealtMember(None, one.holds, one.generation, old.eager) for name, one in members.items()}
-
-
-def _dealt(
-    there: Mapping[str, DealtMember], deal: ClassicDeal | TargetDeal
-) -> tuple[dict[str, DealtMember], HistoryFigures] | None:
-    """Who has what after the rebalances that follow at once, and what these moved. A target needs no second one."""
-    now, total = dict(there), HistoryFigures()
-    for number in _rounds(now):
-        shares = deal.shares(now)
-        if shares is None:
-            return None
-        total += dealt_figures(now, shares)
-        again = any(without(one.holds, shares[name]) for name, one in now.items() if not one.gives_all)
-        now = {name: DealtMember(None, shares[name], number, one.gives_all) for name, one in now.items()}
-        if not again or isinstance(deal, TargetDeal):
-            break
-    return now, total
-
-
-def _rounds(members: Mapping[str, DealtMember]) -> Iterator[int]:
-    first = max(one.generation for one in members.values()) + 1
-    yield from range(first, first + MOST_ROUNDS)

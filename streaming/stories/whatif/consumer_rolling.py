@@ -26,6 +26,7 @@ from .consumer import (
     of_kafkas_assignor,
     without,
 )
+from .consumer_targets import TargetDeal
 from .history import HistoryFigures
 from .rolling import RollingRestart, steps_of
 
@@ -110,37 +111,44 @@ def restarts(
     """The figures of each step of both. `first`: those that have the old assignor alone; others have both already.
     None where Kafka's class fails."""
     there = {name: DealtMember(None, one.holds, one.generation, gives_all=True) for name, one in members.items()}
-    number = max(one.generation for one in members.values())
     found: tuple[list[HistoryFigures], list[HistoryFigures]] = ([], [])
     alone = ClassicDeal(new.name, new.era, new.topics, eager=new.name != COOPERATIVE_STICKY)
     for steps, order in zip(found, (first, second), strict=True):
         for place, (before, after) in enumerate(order, 1):
             del there[before]
-            last_one = steps is found[1] or place == len(order)
-            total = HistoryFigures()
-            for joins in (False, True):
-                if joins:
-                    there[after] = DealtMember(None, (), -1, gives_all=steps is found[0] or alone.eager)
-                deal = (alone if last_one else old) if there else alone
-                for _ in range(MOST_ROUNDS if there else 0):
-                    shares = deal.shares(there)
-                    if shares is None:
-                        return None
-                    number += 1
-                    total += dealt_figures(there, shares)
-                    again = any(without(one.holds, shares[name]) for name, one in there.items() if not one.gives_all)
-                    there = {
-                        name: DealtMember(None, shares[name], number, one.gives_all) for name, one in there.items()
-                    }
-                    if not again:
-                        break
-            steps.append(total)
+            deal = alone if steps is found[1] or place == len(order) else old
+            left = dealt(there, deal)
+            if left is None:
+                return None
+            there = {**left[0], after: DealtMember(None, (), -1, gives_all=steps is found[0] or alone.eager)}
+            back = dealt(there, deal)
+            if back is None:
+                return None
+            there = back[0]
+            steps.append(left[1] + back[1])
     return found
 
 
-def dealt_figures(
-    members: Mapping[str, DealtMember], shares: Mapping[str, tuple[tuple[str, int], ...]]
-) -> HistoryFigures:
+def dealt(
+    there: Mapping[str, DealtMember], deal: ClassicDeal | TargetDeal
+) -> tuple[dict[str, DealtMember], HistoryFigures] | None:
+    """Who has what after the rebalances that follow at once, and what these moved. A target needs no second one. None
+    where Kafka's class fails."""
+    now, total = dict(there), HistoryFigures()
+    first = max((one.generation for one in there.values()), default=0) + 1
+    for number in range(first, first + MOST_ROUNDS) if there else ():
+        shares = deal.shares(now)
+        if shares is None:
+            return None
+        total += _figures(now, shares)
+        again = any(without(one.holds, shares[name]) for name, one in now.items() if not one.gives_all)
+        now = {name: DealtMember(None, shares[name], number, one.gives_all) for name, one in now.items()}
+        if not again or isinstance(deal, TargetDeal):
+            break
+    return now, total
+
+
+def _figures(members: Mapping[str, DealtMember], shares: Mapping[str, tuple[tuple[str, int], ...]]) -> HistoryFigures:
     """What one rebalance moves and stops. `members`: with what they had before it."""
     moved = sum(len(without(shares[name], one.holds)) for name, one in members.items())
     stopped = sum(
