@@ -67,7 +67,6 @@ SELECTOR_HELP = "label matchers for the monitor's series, such as 'job=\"rebalan
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command's options."""
     usage = argparse.ArgumentParser(prog="rebalance-monitor dashboards build", description=__doc__)
     usage.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file differs")
     usage.add_argument("--out", type=Path, default=GENERATED, metavar="DIR", help="where the files are or go")

@@ -103,7 +103,6 @@ def publish(
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command's options."""
     usage = argparse.ArgumentParser(prog="rebalance-monitor dashboards publish", description=__doc__)
     usage.add_argument("--url", required=True, help="address of Grafana, such as http://127.0.0.1:3000")
     usage.add_argument("--folder", default=None, metavar="UID", help="folder to put them into (default: General)")

@@ -75,7 +75,6 @@ ASSIGNMENT_BLOB = Blob(ASSIGNMENT, NEWEST_VERSION, ConsumerAssignment, lowest=NE
 
 
 def decode_subscription(blob: bytes) -> Outcome[ConsumerSubscription]:
-    """A member's subscription."""
     try:
         value, end = read_subscription(blob)
     except SchemaError as why:
@@ -84,7 +83,6 @@ def decode_subscription(blob: bytes) -> Outcome[ConsumerSubscription]:
 
 
 def decode_assignment(blob: bytes) -> Outcome[ConsumerAssignment]:
-    """A member's assignment."""
     try:
         value, end = read_assignment(blob)
     except SchemaError as why:

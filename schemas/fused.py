@@ -106,7 +106,6 @@ class RecordSource(FieldSource):
         return f"{self._record.layout.name} v{self._record.version} with {inside}"
 
     def written(self) -> str:
-        """The text of the function."""
         record = self._record
         *head, members = record.layout.fields
         assert isinstance(members.type, Array)

@@ -69,7 +69,6 @@ class Source:
         self._after.append(line)
 
     def flush(self) -> None:
-        """Unpack what waits."""
         if not self._waiting:
             return
         code = "".join(code for code, _ in self._waiting)
@@ -112,7 +111,6 @@ class Source:
         self.indent = outer
 
     def back(self, size: int) -> None:
-        """Take back a constant step."""
         self._offset -= size
 
     def _other(self) -> str:

@@ -39,7 +39,6 @@ def newest_version(release: Release) -> int:
 
 
 def task_text(task: StreamsTaskId) -> str:
-    """Kafka's spelling of a task id."""
     topology = topology_of(task)
     return f"{task[0]}_{task[1]}" if topology is None else f"{topology}__{task[0]}_{task[1]}"
 

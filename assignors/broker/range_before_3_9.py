@@ -15,7 +15,6 @@ from .model import JAVA, AssignorFailed, BrokerGroup, BrokerResult, Orders, Outc
 
 
 def assign(group: BrokerGroup, *, java_version: int = JAVA) -> Outcome:
-    """The new targets."""
     orders = Orders(group, java_version)
     members = orders.members()
     counts = group.counts()

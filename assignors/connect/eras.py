@@ -72,7 +72,6 @@ class Era:
 
     @property
     def since(self) -> str:
-        """First release of this era."""
         return self.spans[0].since
 
     @property

@@ -48,7 +48,6 @@ class Window:
         return bool(self.scheduled_ms or self.delay_ms or self.candidates)
 
     def reset(self) -> None:
-        """No window, no delay, no candidates."""
         self.candidates.clear()
         self.scheduled_ms = 0
         self.delay_ms = 0

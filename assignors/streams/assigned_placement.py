@@ -38,7 +38,6 @@ class AssignedPlacement:
             self._reload(client)
 
     def numbers(self, process_ids: Iterable[ProcessId]) -> list[int]:
-        """The numbers of these clients."""
         return [self._number[process_id] for process_id in process_ids]
 
     def ranks(self, tasks: Iterable[TaskId]) -> list[int]:
@@ -57,7 +56,6 @@ class AssignedPlacement:
         self._give(client, task, TaskType.STANDBY)
 
     def take(self, client: int, task: int) -> None:
-        """Take the task away, whatever its role."""
         self.active[client].discard(task)
         self.standby[client].discard(task)
         self._assignments[client].remove_task(AssignedTask(self.tasks[task], TaskType.ACTIVE))

@@ -93,7 +93,6 @@ class KafkaStreamsAssignment:
         self._largest = max(self._largest, len(self._tasks))
 
     def remove_task(self, task: AssignedTask) -> None:
-        """Take the task away, whatever its role."""
         self._check_writable()
         self._tasks.pop(task.id, None)
 

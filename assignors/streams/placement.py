@@ -52,7 +52,6 @@ class Placement:
         self._take(self.active, client, task)
 
     def take_standby(self, client: int, task: int) -> None:
-        """Take the copy away."""
         self._take(self.standby, client, task)
 
     def _give(self, role: list[set[int]], client: int, task: int) -> None:

@@ -32,7 +32,6 @@ class PrioritySet:
         self._up(len(self._queue) - 1, client)
 
     def offer_all(self, clients: Iterable[int]) -> None:
-        """`offer` one by one."""
         for client in clients:
             self.offer(client)
 

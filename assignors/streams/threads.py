@@ -107,7 +107,6 @@ class _Deal:
 
     @property
     def left(self) -> int:
-        """Tasks without a thread."""
         return len(self._heap)
 
     def keep(self, client: Client, *, unknown_fails: bool, sticky: bool) -> None:

@@ -67,7 +67,6 @@ def solve(case: dict[str, Any], own: OwnAssignors | None = None) -> dict[str, An
 
 
 def application_of(given: dict[str, Any], release: str) -> StreamsApplication:
-    """The application that a case describes."""
     return StreamsApplication(
         release=release_of(release),
         tasks=tuple(_task(task) for task in given["tasks"]),

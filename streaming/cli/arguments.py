@@ -23,7 +23,6 @@ def output_option(command: argparse.ArgumentParser, choices: Sequence[str] = ("t
 
 
 def whole_number(text: str) -> int:
-    """What an option is given."""
     try:
         return int(text)
     except ValueError:

@@ -186,7 +186,6 @@ def _strings(value: object, field: str = "") -> Iterator[str]:
 
 
 def _told(told: Replayed, title: str, notes: Sequence[str]) -> dict[str, bytes]:
-    """Verdicts and story."""
     source = CapturedGroups(told, told.end_ms)
     groups = [
         (source.known(key, MOST_GENERATIONS), list(reversed(source.incidents(key, None)))) for key in source.names()

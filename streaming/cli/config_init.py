@@ -46,7 +46,6 @@ def _left_to_do() -> str:
 
 
 def _section(config: str | None, servers: str | None) -> ClusterSection:
-    """Whom to ask."""
     if servers is not None:
         named = {"name": NAME, "bootstrap_servers": servers}
         try:
@@ -77,7 +76,6 @@ def _found(section: ClusterSection) -> tuple[list[Snapshot], list[str]]:
 
 
 def file_lines(section: ClusterSection, groups: Iterable[Snapshot], topics: Iterable[str]) -> Iterator[str]:
-    """The lines of the file."""
     every, names = list(groups), list(topics)
     named = [one for one in every if one.group.isprintable()]  # no configuration names any other
     connect = [one.group for one in named if one.protocol_type == CONNECT]

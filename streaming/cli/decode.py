@@ -36,7 +36,6 @@ class Coordinates:
     offset: int | None = None
 
     def given(self) -> bool:
-        """Whether anything is asked for."""
         return (self.topic, self.partition, self.offset) != (None, None, None)
 
 

@@ -41,7 +41,6 @@ class Question:
         return self.names()
 
     def sees(self, key: GroupName) -> bool:
-        """Whether a group is among those that are asked about."""
         return self.cluster in (None, key[0]) and (not self.groups or key[1] in self.groups)
 
     def not_read(self, told: CaughtUp, clusters: Collection[str]) -> dict[str, str]:

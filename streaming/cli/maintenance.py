@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def add(arguments: argparse.Namespace) -> int:
-    """Adds a window and prints it."""
     check_printable(arguments, "cluster", "groups", "owner", "reason")
     window = _window(arguments, clock_ms())
     settings = settings_from(arguments.config)

@@ -10,7 +10,6 @@ MOST_SETTING_MS = 2**31 - 1
 
 
 def clock_ms() -> int:
-    """This machine's time."""
     return time.time_ns() // 1_000_000
 
 

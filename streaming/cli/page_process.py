@@ -50,7 +50,6 @@ class PageProcess:
         self._asker = Supervised("page's state", self._ask, answerable, stop=self._ending)
 
     def start(self) -> None:
-        """Starts it and returns at once."""
         self._keeper.start()
         self._asker.start()
 

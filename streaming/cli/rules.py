@@ -40,7 +40,6 @@ def rules(arguments: argparse.Namespace) -> int:
 
 
 def _hint(name: str) -> str:
-    """What to type instead."""
     if name.startswith("RebalanceIncident"):
         return "the label `rule` of that alert names one"
     names = {one.lower(): one for rule in RULES for one in (rule.title, rule.code, rule.alert)}

@@ -74,7 +74,6 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def look(question: Question) -> GroupsShown:
-    """Asks once."""
     source, named = question.source, bool(question.groups)
     readiness = source.readiness()
     if named:
@@ -222,7 +221,6 @@ def _lines(answer: SixLines) -> Table:
 
 
 def _happened(question: Question, since_ms: int) -> Iterator[tuple[int, str, str]]:
-    """Generations and incidents since then."""
     for key in question.names():
         for document in question.source.generations(key, since_ms):
             told = story(GenerationRow(document, *key, ""))

@@ -220,7 +220,6 @@ class _Telling:
             self._status.stop()
 
     def tell(self, sentence: str) -> None:
-        """What is waited for now."""
         if self._status is not None:
             from rich.markup import escape
 

@@ -117,7 +117,6 @@ def known_keys(place: Sequence[str | int]) -> list[str]:
 
 
 def _sections(annotation: Any) -> Iterator[type[Section]]:
-    """Every section that a value of this type may hold."""
     if isinstance(annotation, type) and issubclass(annotation, Section):
         yield annotation
     for inner in get_args(annotation):

@@ -55,7 +55,6 @@ class Column:
 
     @property
     def plain_type(self) -> str:
-        """The type without the question mark."""
         return self.type.removesuffix("?")
 
     @property
@@ -81,7 +80,6 @@ class PublishedTable:
 
     @property
     def written(self) -> tuple[Column, ...]:
-        """The columns that an insert fills."""
         return tuple(column for column in self.columns if column.value is not DATABASE)
 
     def meaning(self, column: Column) -> str:

@@ -57,7 +57,6 @@ class Addresses:
     runbooks: str | None = None
 
     def runbook(self, name: str) -> str:
-        """Of a rule's title, or of an alert about the monitor."""
         if self.runbooks is not None:
             return f"{self.runbooks.rstrip('/')}/{name}.md"
         return f"{self.public_url.rstrip('/')}/runbook?rule={name}"
@@ -108,7 +107,6 @@ def left_open(commands: Iterable[str]) -> dict[str, str]:
 
 
 def commands(checks: Iterable[Check], steps: Iterable[Step]) -> list[str]:
-    """Everything that a runbook lets people paste."""
     looked = [text for check in checks for text in (check.run, on_kubernetes(check)) if text]
     return looked + [text for step in steps for text in commands_of(step)]
 

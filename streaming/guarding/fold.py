@@ -143,7 +143,6 @@ class _Guarded:
     at: Source | None = None
 
     def attempt(self, rows: Sequence[Row], tick: Tick | None, *, last: bool = False) -> FoldOutcome:
-        """One call of the fold. Raises what it raises."""
         self.at = None
         return self.fold(
             self.settings,

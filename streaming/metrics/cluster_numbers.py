@@ -143,7 +143,6 @@ class ClusterNumbers:
             return self._series.rebalanced()
 
     def predicted(self, predictions: Iterable[JudgedPrediction]) -> None:
-        """What came of these."""
         with self._lock:
             for one in predictions:
                 self.families.counter(metrics.PREDICTIONS, self.cluster, one.what.value, one.fate.value).inc()
@@ -178,7 +177,6 @@ class ClusterNumbers:
             self.families.counter(metrics.BATCHES, self.cluster).inc()
 
     def reader(self, status: Status) -> None:
-        """What the reader sees of the cluster."""
         problem = status.problem
         if problem is None and not status.caught_up:
             problem = _not_caught_up(sum(status.backlog.values()), status.missing)
@@ -219,7 +217,6 @@ class ClusterNumbers:
             self.families.gauge(metrics.READY, self.cluster).set(int(self.why_not_ready() is None))
 
     def why_not_ready(self) -> str | None:
-        """The problem; None where the cluster is ready."""
         if self.stands_by_well():
             return f"stands by: {self.holder} judges this cluster"
         return self._trouble or self._not_ready

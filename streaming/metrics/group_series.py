@@ -74,7 +74,6 @@ class Groups:
             self._show_state(key, known)
 
     def knows(self, key: GroupLabels) -> bool:
-        """Whether anything is known of the group."""
         return key in self._known
 
     def stands(self, standing: Standing) -> None:
@@ -121,7 +120,6 @@ class Groups:
             self._show_now(key, known)
 
     def waiting(self) -> Iterable[tuple[GroupLabels, Subject]]:
-        """Jobs that nobody holds, of groups that have series."""
         for key in self._shown:
             known = self._known[key]
             if known.agreements[WAITING]:

@@ -61,7 +61,6 @@ class KnownGroup:
         return (*STATES, *EPOCH_STATES, *more) if self.epochs else STATES
 
     def stands(self, state: str) -> None:
-        """What its latest record shows."""
         self.state = state
         self.streams |= state in STREAMS_STATES
         self.epochs |= self.streams or state in EPOCH_STATES

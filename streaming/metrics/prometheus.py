@@ -86,7 +86,6 @@ class Exporter:
             self.of(cluster).begin(self._version, self._page)
 
     def forget(self, cluster: str) -> None:
-        """The job watches it no more: its series end."""
         with self._lock:
             self._of.pop(cluster, None)
 

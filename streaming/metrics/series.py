@@ -65,11 +65,9 @@ class Series:
         self._causes: set[str] = set()
 
     def observe(self, results: Sequence[Result]) -> None:
-        """One batch's results."""
         self.show(view_of(results))
 
     def show(self, view: BatchView) -> None:
-        """One batch."""
         for newest in view.newest:
             self.groups.latest(*newest)
         incidents = [one for one in view.others if isinstance(one, Incident)]

@@ -85,7 +85,6 @@ def description(incident: Incident, style: AlertStyle) -> str:
 
 
 def group_url(cluster: str, group: str, addresses: Addresses) -> str:
-    """The group's page."""
     return addresses.group(quote(clean(cluster), safe=""), quote(clean(group), safe=""))
 
 

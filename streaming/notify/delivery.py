@@ -97,7 +97,6 @@ class Receiver(Protocol):
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
@@ -191,7 +190,6 @@ class _Thread:
         return 0.0
 
     def close(self) -> None:
-        """Releases the receiver and the connection."""
         self._receiver.close()
         self._database.close()
 

@@ -77,7 +77,6 @@ class Heartbeat:
             self._thread.stop()
 
     def once(self, client: httpx.Client, writer: Leads) -> str:
-        """One beat; returns its outcome."""
         if not self._monitor.well(self._within_s) or not writer.leads():
             return "withheld"
         try:

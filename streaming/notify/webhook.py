@@ -91,7 +91,6 @@ class Webhook:
         self._sender = HttpSender()
 
     def send(self, waiting: Notification) -> None:
-        """Posts the transition."""
         self._sender.post(
             self._url, message(waiting, self._addresses), {**self._headers, "Idempotency-Key": waiting.key}
         )

@@ -66,7 +66,6 @@ def _children(process: int) -> list[int]:
 
 
 def _parents() -> Iterator[tuple[int, int]]:
-    """Each process of this machine, with its parent."""
     for name in os.listdir(_PROC):
         if name.isdecimal():
             with suppress(OSError):

@@ -24,5 +24,4 @@ class _FoldWith:
 
 @cache
 def fold_with(plug_ins: PlugIns) -> FoldGroup:
-    """`fold_group` with these plug-ins."""
     return _FoldWith(plug_ins)

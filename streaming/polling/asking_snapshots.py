@@ -120,7 +120,6 @@ def told_of(listed: Iterable[Any]) -> tuple[dict[str, Snapshot], dict[str, str]]
 
 
 def not_described(unclear: Mapping[str, str]) -> str:
-    """The sentence that names these groups."""
     named = listed(f"{name} ({why})" for name, why in sorted(unclear.items()))
     return (
         f"brokers did not describe {named}, so nothing is judged of that; where they refuse, grant "

@@ -52,7 +52,6 @@ class Poller(ABC, Generic[A]):
         self._thread.start()
 
     def stop(self) -> None:
-        """No further request."""
         self._thread.stop(timeout_s=1.0)
 
     def since(self, answered_ms: int | None) -> Sequence[A]:

@@ -210,7 +210,6 @@ def _with_holes(
 def _rows(
     store: Store, settings: ClusterSettings, batch: Batch, topic_groups: Iterable[str]
 ) -> dict[str, list[RawRow]]:
-    """The touched groups with their rows."""
     rows: dict[str, list[RawRow]] = {}
     for raw in configs_first(batch.rows):
         groups = [raw.group] if raw.group is not None else _concerned(store, settings, raw, topic_groups)

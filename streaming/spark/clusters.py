@@ -81,11 +81,9 @@ class ClusterThread:
         self._thread.start()
 
     def runs(self) -> bool:
-        """Whether the thread has not come to its end."""
         return self._thread.is_alive()
 
     def goes_on(self) -> None:
-        """Nothing stands in its way now."""
         self.refused = None
 
     def _run(self) -> None:

@@ -109,7 +109,6 @@ class KafkaView:
             raise ClientRefused(refused_because(client, reason(why))) from why
 
     def cluster_id(self) -> str:
-        """The cluster's own id."""
         from confluent_kafka import KafkaException
 
         try:

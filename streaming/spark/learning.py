@@ -221,7 +221,6 @@ def _next_offset(known: StoredState) -> int:
 
 
 def _known(rows: Mapping[str, str]) -> Knowledge:
-    """What batches before knew."""
     try:
         return Knowledge(topics=history_from(rows), asked=True)
     except UnreadableTopics:

@@ -88,6 +88,5 @@ class Settling:
 
 
 def _waiting(outcome: FoldOutcome) -> int:
-    """How many records wait."""
     first, end = outcome.waits
     return end - first

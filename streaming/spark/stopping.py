@@ -95,7 +95,6 @@ class ClusterStop(Stopping):
         self._job, self._own = job, ""
 
     def ask(self, why: str) -> None:
-        """This cluster is to end."""
         self._own = why
 
     def __bool__(self) -> bool:

@@ -89,7 +89,6 @@ class Watchdog:
             self._last_at_ms, self._heard_s, self.has_reported = at_ms, now_s, True
 
     def silent_s(self, now_s: float) -> float:
-        """For how long the reader has reported nothing."""
         return now_s - self._heard_s
 
     def reading(self, since_s: float | None) -> None:

@@ -23,7 +23,6 @@ class Watching:
             self._open.setdefault(group, set()).add(incident_id)
 
     def groups(self) -> frozenset[str]:
-        """The groups, as of the last batch."""
         return frozenset({*self._named, *self._open})
 
     def saw(self, results: Iterable[Result]) -> None:

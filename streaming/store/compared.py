@@ -198,7 +198,6 @@ class BothSchemas:
         )  # fmt: skip
 
     def counts(self) -> Compared:
-        """How much both have."""
         row = as_written(self._connection).execute(_said(_COUNTS, self._schema), self._given).fetchone()
         assert row is not None
         return Compared(row[0], row[1], tuple(row[2]))

@@ -113,7 +113,6 @@ class HistoryKeeper:
 
 
 def health(connection: Connection, limit_bytes: int, now_s: float) -> Health:
-    """What the database says of itself."""
     days = sorted(there(connection))
     over = [day for day in days if (day + 1) * DAY_MS <= now_s * 1000]
     newest = connection.execute(_DAY, (f"_{over[-1]}$",)).fetchone() if over else None

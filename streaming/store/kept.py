@@ -33,7 +33,6 @@ where (old.cluster, old."group", old.fingerprint) = (counted.cluster, counted."g
 
 
 def kept_rows(kept: Sequence[KeptState], batch_id: int) -> list[tuple[Any, ...]]:
-    """The rows of these states."""
     return [
         (
             one.cluster, name(one.group), name(one.fingerprint), original(one.group), clean(one.record), one.version,

@@ -17,7 +17,6 @@ def loads_of(generation: Generation) -> dict[str, Load]:
 
 
 def loads(shares: Iterable[tuple[str | None, WorkerShares]]) -> dict[str, Load]:
-    """How much each worker holds after a round."""
     found: dict[str, Load] = {}
     for worker, (assigned, revoked, owned) in shares:
         if worker is not None and isinstance(assigned, ConnectShare):

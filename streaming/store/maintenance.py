@@ -69,13 +69,11 @@ class Windows:
             self._stored, self._looked_ms = found, now_ms
 
     def running(self, now_ms: int) -> tuple[Maintenance, ...]:
-        """Every window that has begun and is not over."""
         with self._lock:
             known = (*self._configured, *self._stored)
         return tuple(one for one in known if one.from_ms <= now_ms < one.until_ms)
 
     def muting(self, cluster: str, group: str, now_ms: int) -> Maintenance | None:
-        """The window that mutes this group now."""
         return muting(self.running(now_ms), cluster, group, now_ms)
 
 

@@ -58,7 +58,6 @@ class StoredPast:
         return [incident_of(document, transition, historic) for document, transition, historic in rows]
 
     def present_groups(self, cluster: str) -> list[str]:
-        """Groups of a cluster that were not deleted."""
         rows = self._rows(
             'select "group", s.original from rebalance_monitor.groups g'
             ' join rebalance_monitor.states s using (cluster, "group")'

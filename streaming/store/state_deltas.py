@@ -51,7 +51,6 @@ def delta(stored: bytes, new: bytes) -> bytes | None:
 
 
 def applied(stored: bytes, packed: bytes) -> bytes:
-    """The state that a delta was made of."""
     new = bytearray()
     while packed:
         unpacker = zlib.decompressobj(wbits=-zlib.MAX_WBITS, zdict=_around(stored, len(new)))

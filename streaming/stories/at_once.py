@@ -79,7 +79,6 @@ class RebalancedAtOnce:
 
     @property
     def groups(self) -> list[str]:
-        """Their names."""
         return sorted({group for group, _ in self.rebalances})
 
 
@@ -109,7 +108,6 @@ def ranges(moments: Iterable[GroupMoment]) -> list[tuple[str, int, int]]:
 
 
 def standing(document: Published) -> GroupStanding:
-    """The group as this generation shows it."""
     (one,) = seen([document])
     return GroupStanding(document["cluster"], document["group"], _of(one, one.members.values()))
 
@@ -225,7 +223,6 @@ def _elected(one: SharedBy) -> str:
 
 
 def event_object(event: RebalancedAtOnce) -> dict[str, Any]:
-    """The event as the API answers it."""
     return {
         "cluster": event.cluster,
         "from_ms": event.rebalances[0][1].at_ms,

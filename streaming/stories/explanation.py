@@ -90,7 +90,6 @@ def rebalance_of(newest_first: Sequence[Published], place: int, incidents: Seque
 
 
 def explanation(rebalance: Rebalance, now_ms: int) -> list[Chapter]:
-    """The whole story."""
     generation = rebalance.generation
     told = story(GenerationRow(dict(generation), generation["cluster"], generation["group"], ""))
     return [

@@ -42,7 +42,6 @@ class GroupFacts:
 
     @property
     def latest(self) -> Published | None:
-        """The document of the latest generation."""
         return self.generations[0] if self.generations else None
 
     @property

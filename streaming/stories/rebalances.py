@@ -92,7 +92,6 @@ class SeenRebalance:
 
     @property
     def movers(self) -> frozenset[str]:
-        """Names of all who came or went."""
         return frozenset(one.name for one in (*self.came, *self.went))
 
     @property

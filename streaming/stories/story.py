@@ -143,7 +143,6 @@ def _target(epoch: Object | None) -> str:
 
 
 def words(kind: str) -> str:
-    """A name in code as words."""
     return kind.replace("_", " ")
 
 

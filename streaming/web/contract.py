@@ -51,7 +51,6 @@ class Route:
 
     @property
     def paged(self) -> bool:
-        """Whether the answer is a list, with a cursor."""
         return CURSOR in self.parameters
 
 

@@ -32,7 +32,6 @@ class ExpectationShown:
     since_ms: int | None
 
     def object(self) -> dict[str, Any]:
-        """As the API says it."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 

@@ -108,7 +108,6 @@ class FleetQuery:
 
     @property
     def filtered(self) -> bool:
-        """Not every group is asked for."""
         return bool(self.q or self.cluster or self.kind or self.team)
 
     @property

@@ -31,7 +31,6 @@ _NOBODY = Scope("", (), ())
 
 
 def scope_of(request: Request) -> Scope:
-    """What the asker may see."""
     scope: Scope = request.scope["rebalance_monitor.scope"]
     return scope
 

@@ -147,7 +147,6 @@ class _Scale(NamedTuple):
 
 
 def lanes_drawing(cluster: str, group: str, history: GroupHistory) -> LanesDrawing:
-    """Everything that is drawn and listed."""
     lanes, scale = history.lanes, _Scale(history.lanes.from_ms, history.lanes.until_ms)
     names = short_names(one.name for one in lanes.lanes)
     rows: list[tuple[str, str, tuple[DrawnBar, ...], list[LaneFact]]] = []

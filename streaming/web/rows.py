@@ -40,7 +40,6 @@ class GapRow(NamedTuple):
 
     @property
     def acknowledged(self) -> bool:
-        """Whether somebody took note."""
         return self.acknowledged_ms is not None
 
 

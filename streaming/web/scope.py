@@ -25,7 +25,6 @@ class Scope:
 
     @property
     def everything(self) -> bool:
-        """Whether nothing is hidden."""
         return "*" in self.clusters and "*" in self.teams
 
     def sees_cluster(self, cluster: str) -> bool:

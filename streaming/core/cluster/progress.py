@@ -79,7 +79,6 @@ class PartitionProgress:
 
     @property
     def lag(self) -> int:
-        """Records between both offsets."""
         return max(self.end - self.committed, 0)
 
     @property
@@ -90,7 +89,6 @@ class PartitionProgress:
 
     @property
     def caught_up(self) -> bool:
-        """Whether there is nothing to read."""
         return self.end <= self.committed
 
     @property
@@ -99,7 +97,6 @@ class PartitionProgress:
         return not self.caught_up and not self.first and self.samples <= RECENT_SAMPLES
 
     def after(self, told: PartitionOffsets, sample: ProgressSample) -> "PartitionProgress":
-        """With one more sample."""
         if told.end is None and told.committed == self.committed:
             return replace(self, end_known=False) if self.end_known else self
         end = max(self.end, told.committed) if told.end is None else told.end

@@ -269,7 +269,6 @@ class ConfigHistory(Derives):
 
     @derived
     def _states(self) -> dict[int, ConfigState]:
-        """The states that were asked for, by offset."""
         return {}
 
     def between(self, start: int, end: int) -> tuple[ConfigEntry, ...]:

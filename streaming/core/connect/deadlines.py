@@ -17,7 +17,6 @@ from .state import ConnectState
 
 
 def due_ms(view: GroupView, state: ConnectState) -> int | None:
-    """When the next timer of the group is due."""
     times = [one.due_ms for one in _open(view, state)]
     others = (unassigned.due_ms(view, state), workers_gone.due_ms(view, state))
     return min((*times, *(one for one in others if one is not None)), default=None)
@@ -26,7 +25,6 @@ def due_ms(view: GroupView, state: ConnectState) -> int | None:
 def fired(
     view: GroupView, state: ConnectState, now_ms: int, *, historic: bool
 ) -> tuple[ConnectState, tuple[Notice, ...]]:
-    """The timers that are due at `now_ms`."""
     last = state.last
     waiting = tuple(unassigned.overdue(view, state, now_ms, historic=historic))
     state, gone = workers_gone.overdue(view, state, now_ms, historic=historic)

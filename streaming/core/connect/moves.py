@@ -42,7 +42,6 @@ class IdleJob:
 
 
 def holders(observed: Observed | None) -> Mapping[JobKey, tuple[str, ...]]:
-    """Workers per job after a round."""
     return {} if observed is None else _holders(observed)
 
 

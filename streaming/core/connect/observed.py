@@ -50,7 +50,6 @@ def subjects_of(jobs: Iterable[ConnectorOrTask]) -> tuple[Subject, ...]:
 
 
 def by_job(hands: Iterable[tuple[str, Iterable[AnyJob]]]) -> dict[AnyJob, list[str]]:
-    """Who has each job, of those who have these."""
     found: dict[AnyJob, list[str]] = {}
     for name, jobs in hands:
         for job in jobs:

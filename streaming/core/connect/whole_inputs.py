@@ -80,7 +80,6 @@ class Stamps:
         return 0 if trail is None else trail.between(start, end)
 
     def newest_ms(self) -> int:
-        """The latest time of all."""
         return max((self._configs_ms, *self._hosts_ms.values(), *(one.newest_ms for one in self._trails.values())))
 
     def end_ms(self, place: tuple[str, int] | None, at_ms: int, off_ms: Mapping[str, int]) -> int:

@@ -83,7 +83,6 @@ class Answer(Derives):
 
     @property
     def equal(self) -> bool:
-        """Whether all members subscribe to the same topics."""
         return len({frozenset(member.topics) for member in self.members}) == 1
 
     @property
@@ -105,7 +104,6 @@ class Answer(Derives):
 
     @derived
     def claims(self) -> Counter[TopicPartition]:
-        """How many members say to have held each partition."""
         return Counter(partition for share in self.held.values() for partition in share)
 
 

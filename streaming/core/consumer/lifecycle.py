@@ -135,7 +135,6 @@ class ConsumerSession(Awaits, Timed, Holds, Followed):
         return written_again.otherwise(self.state.first, body, verdict)
 
     def _again(self, row: Row) -> bool:
-        """Whether the record repeats the one before."""
         return written_again.repeats(self.view.envelope, self.state.first, body_of(row))
 
     def rebase(self, passing: Passing) -> Sequence[Output]:

@@ -50,7 +50,6 @@ def presumed_java(body: GroupGeneration, before: StickyAnswers, configured: Mapp
 def noted(
     before: StickyAnswers, body: GroupGeneration, verdict: Verdict, configured: Mapping[str, ClientLibrary]
 ) -> StickyAnswers:
-    """The answers up to this one."""
     if body.protocol not in KEEPING:
         return NO_ANSWERS
     strangers = before.strangers & {one.member_id for one in body.members}

@@ -59,7 +59,6 @@ class Waits:
     transfer_source: Source | None = None
 
     def due_ms(self) -> int | None:
-        """When the next patience ends."""
         times = [one.until_ms for one in self.partitions.values() if not one.told]
         times += [] if self.transfer_until_ms is None else [self.transfer_until_ms]
         return min(times, default=None)

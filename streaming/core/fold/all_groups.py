@@ -51,7 +51,6 @@ def due_ms(fold: Intake) -> int | None:
 
 
 def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
-    """The timers that are due at this time."""
     restless.fire(fold, at_ms, historic=historic)
     recurring.fire(fold, at_ms, historic=historic)
     expected.fire(fold, at_ms, historic=historic)

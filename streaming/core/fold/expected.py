@@ -69,7 +69,6 @@ def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope
 
 
 def computed(fold: Intake, target: Generation) -> None:
-    """After a target of the group."""
     here = Evidence(source=target.source)
     _counted(fold, len(target.members), target.at_ms, here, target.generation, target, new=True)
 
@@ -82,7 +81,6 @@ def emptied(fold: Intake, standing: Standing) -> None:
 
 
 def deleted(fold: Intake, row: Row) -> None:
-    """The group was deleted."""
     fold.envelope = replace(fold.envelope, members=0, rebalanced_ms=())
     if fold.awaited:
         _members(fold, row.timestamp_ms, Evidence(source=source_of(row)), None)
@@ -101,7 +99,6 @@ def due_ms(fold: Intake) -> int | None:
 
 
 def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
-    """End what is over by then."""
     due = due_ms(fold)
     if due is not None and due <= at_ms:
         moment = fold.moment(at_ms, historic=historic)
@@ -138,7 +135,6 @@ def look(fold: Intake, tick: Tick, last: LastRecord | None, progress: GroupProgr
 
 
 def _wanted(expects: Expectations) -> frozenset[str]:
-    """Codes of the rules that are asked."""
     limits = (expects.members_at_least, expects.lag_s, expects.rebalances_per_hour)
     return frozenset(rule.code for rule, limit in zip(EXPECTATIONS, limits, strict=True) if limit is not None)
 

@@ -168,7 +168,6 @@ class _Fold(Intake):
             session.live(at_ms)
 
     def _closed(self, at_ms: int) -> None:
-        """Moments that are over by this time."""
         for session in self.able(Moments):
             self._publish_targets(session.closed_by(at_ms))
 

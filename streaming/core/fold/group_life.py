@@ -68,7 +68,6 @@ def known_again(state: Envelope, body: GroupGeneration) -> bool:
 
 
 def written(state: Envelope, body: GroupGeneration) -> tuple[tuple[int, int], ...]:
-    """The newest records with this one."""
     if body.state_ms <= 0 or not body.members or _mark(body) in state.written:
         return state.written
     return (*state.written, _mark(body))[-MAX_WRITTEN:]

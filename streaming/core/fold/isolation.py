@@ -166,7 +166,6 @@ def _lives(incarnation: int, rows: Iterable[Row]) -> dict[Source, int]:
 
 
 def place_of(record: Source | None) -> str:
-    """The coordinates as people read them."""
     return "no record" if record is None else f"{record.topic}-{record.partition} offset {record.offset}"
 
 

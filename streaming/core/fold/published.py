@@ -36,7 +36,6 @@ SharesOf = Callable[[MemberRow], MemberShares]
 
 
 def body_of(row: Row) -> GroupGeneration:
-    """The generation in a row that is known to hold one."""
     if not isinstance(row.body, GroupGeneration):
         raise TypeError(f"not a group record: {type(row.body).__name__}")
     return row.body

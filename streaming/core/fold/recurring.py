@@ -39,7 +39,6 @@ def due_ms(fold: Intake) -> int | None:
 
 
 def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
-    """End what did not come again."""
     known = fold.envelope.recurrences
     if not known:
         return

@@ -91,7 +91,6 @@ def recorded(fold: Intake, row: Row, outputs: Sequence[Output], before: Envelope
 
 
 def computed(fold: Intake, target: Generation) -> None:
-    """After a target of the group."""
     known = fold.envelope.restless
     owner_ms = fold.settings.silent_member_ms_of(fold.group)
     seen = _Seen(
@@ -119,7 +118,6 @@ def due_ms(fold: Intake) -> int | None:
 
 
 def fire(fold: Intake, at_ms: int, *, historic: bool) -> None:
-    """End what is over by then."""
     known = fold.envelope.restless
     open_now = {one.code for one in fold.open().values()} & CODES
     if not open_now:

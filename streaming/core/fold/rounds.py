@@ -57,7 +57,6 @@ def with_round(rounds: tuple[Round, ...], latest: Round, *, repeats: bool = Fals
 
 
 def number(rounds: Sequence[Round]) -> int:
-    """How many they are."""
     return sum(one.count for one in rounds)
 
 

@@ -36,7 +36,6 @@ class WaitingRecords:
         self._reach = queue.first  # every position from the first up to here is known to be given
 
     def append(self, waiting: Waiting) -> None:
-        """A record joins the queue."""
         queue, at_ms = self.queue, waiting.row.timestamp_ms
         fell = queue.first < queue.end and at_ms < queue.last_ms
         generation = waiting.row.body.generation if isinstance(waiting.row.body, GroupGeneration) else -1
@@ -50,7 +49,6 @@ class WaitingRecords:
         )
 
     def pop(self) -> None:
-        """The first record leaves the queue."""
         queue, first = self.queue, self.queue.first + 1
         self._records.pop(queue.first, None)
         self._given.pop(queue.first, None)

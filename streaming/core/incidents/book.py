@@ -128,7 +128,6 @@ class Book:
         return self._ledgers[lane].open
 
     def note(self, notice: Notice) -> Changes:
-        """Open, change and end what the notice says."""
         ledger, moment = self._ledgers[notice.lane], notice.moment
         found: dict[PartKey, Finding] = {}
         for finding in notice.found:

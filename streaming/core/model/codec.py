@@ -178,7 +178,6 @@ AS_IT_IS = Plan(_same, _same)
 
 @cache
 def plan_of(kind: Any, form: Form) -> Plan:
-    """The plan of a type in this form."""
     origin, args = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         return form.of_union(args)

@@ -78,12 +78,10 @@ class Latest(Generic[K, V]):
         return self._kept.get(key)
 
     def put(self, key: K, value: V) -> None:
-        """In place of what was there for the key."""
         self._kept.pop(key, None)
         self._kept[key] = value
         while len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
     def clear(self) -> None:
-        """Nothing is remembered."""
         self._kept.clear()

@@ -334,7 +334,6 @@ class JobState:
     def status(
         self,
     ) -> Annotated[NewestStatus | None, Says("What the status topic says.", name="running", before="since_ms")]:
-        """The newest status, None where there is none."""
         if self.state is None:
             return None
         return NewestStatus(self.state, self.running, self.running_generation, self.running_at_ms)

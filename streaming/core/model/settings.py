@@ -220,7 +220,6 @@ class ClusterSettings:
         return None if owner is None else owner.silent_member_ms
 
     def expects(self, group: str) -> Expectations:
-        """What its owner expects of the group."""
         owner = self.owner_of(group)
         return NOTHING_EXPECTED if owner is None else owner.expects
 
@@ -230,7 +229,6 @@ class ClusterSettings:
         return owner is not None and owner.groups == group and owner.expects.members_at_least is not None
 
     def awaited(self) -> list[str]:
-        """All such groups."""
         return [one.groups for one in self.owners if not WILDCARDS & set(one.groups) and self.awaits(one.groups)]
 
     def team_of(self, group: str) -> str:

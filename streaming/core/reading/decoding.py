@@ -140,7 +140,6 @@ def _other_group(key: Key, raw_key: bytes, value: bytes | None) -> Body:
 
 
 def read_again(body: OtherGroup) -> OtherGroup:
-    """A record that was stored, with what its bytes say."""
     outcome = decode_group_record(body.key, body.value) if body.key else None
     return replace(body, record=outcome.value) if isinstance(outcome, Decoded) else body
 

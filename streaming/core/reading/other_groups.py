@@ -44,9 +44,7 @@ class OtherGroups:
             seen.epoch = epoch if isinstance(epoch, int) else seen.epoch
 
     def counts(self) -> dict[str, int]:
-        """How many groups of each kind."""
         return dict(sorted(Counter(kind for kind, _ in self._seen).items()))
 
     def seen(self) -> list[OtherGroupSeen]:
-        """All of them, by kind and group id."""
         return [self._seen[place] for place in sorted(self._seen)]

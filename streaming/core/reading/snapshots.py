@@ -119,7 +119,6 @@ def other_row(group: str, poll: SnapshotPoll, offset: int) -> Row:
 
 
 def gone_row(group: str, poll: SnapshotPoll, offset: int) -> Row:
-    """The row of a group that is not there any more."""
     return _row(group, poll, offset, GroupDeleted())
 
 

@@ -77,7 +77,6 @@ def head_differs(given: MemberAssignment, thread: StreamsThread) -> int:
 
 
 def hosts_of(shown: Mapping[tuple[str, int], tuple[tuple[str | None, int], ...]]) -> dict[tuple[str, int], object]:
-    """A host map, whatever its order."""
     return {host: frozenset(partitions) for host, partitions in shown.items()}
 
 

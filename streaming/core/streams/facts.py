@@ -104,7 +104,6 @@ class Facts:
 
     @property
     def version(self) -> int:
-        """Of the payloads that the leader wrote."""
         return min((thread.told.version for thread in self.record.threads), default=0)
 
     @property
@@ -184,7 +183,6 @@ class Facts:
         return [task for task, place in ideal.items() if target.get(task) != place]
 
     def with_state(self, task: TaskId) -> bool:
-        """Whether the task surely has state."""
         return key_of(task) in self._stateful
 
     @cached_property

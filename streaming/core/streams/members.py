@@ -99,7 +99,6 @@ class StreamsThread:
 
 
 def task_id(task: RawTaskId) -> TaskId:
-    """The task id that the assignors know."""
     return TaskId(task[0], task[1], task[2] if len(task) > 2 else "")
 
 
@@ -115,7 +114,6 @@ def threads_of(body: GroupGeneration) -> tuple[StreamsThread, ...] | UnreadableT
 
 
 def thread_of(row: MemberRow) -> StreamsThread | UnreadableThread:
-    """One member, or what of it cannot be read."""
     wanted, given = row.subscription, row.assignment
     if not isinstance(wanted, ConsumerSubscription):
         return UnreadableThread(row.member_id, "subscription", _reason(wanted))

@@ -60,7 +60,6 @@ class Pace:
 
     @property
     def known(self) -> bool:
-        """Whether there is enough to tell both rates."""
         return self.records > MEASURED and self.last_ms > self.first_ms and self.last_sample_ms > self.first_sample_ms
 
     @property

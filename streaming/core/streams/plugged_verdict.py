@@ -51,7 +51,6 @@ _RACKS = "the plug-in looks at the racks of partitions"
 
 
 def _unusable(plug_in: PlugIn, failure: PlugInFailed) -> Verdict:
-    """No verdict, because the plug-in failed."""
     doubtful = failure.kind is FailureKind.NOT_DETERMINISTIC
     kind = ReasonKind.ASSIGNOR_NOT_DETERMINISTIC if doubtful else ReasonKind.PLUG_IN_FAILED
     return not_judged(kind, sentence_of(plug_in, failure))

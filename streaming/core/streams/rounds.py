@@ -73,7 +73,6 @@ class RoundMaker:
 
     @cached_property
     def members(self) -> tuple[GroupMember, ...]:
-        """The members as the leader reads them."""
         return tuple(_member(thread) for thread in self.record.threads)
 
     @cached_property

@@ -120,7 +120,6 @@ class Search:
         self._tried: Hypothesis | None = None
 
     def run(self, frames: Sequence[Frame]) -> Found | Missed:
-        """The first hypothesis that gives the record's answer."""
         spaces: list[tuple[bool, int, int, Assumptions]] = []
         exhausted = True
         for number, frame in enumerate(frames):

@@ -200,7 +200,6 @@ def _judged(
 
 
 def _found(settings: StreamsSettings, record: ObservedRecord, found: Found, search: Search) -> Judged:
-    """The verdict where the record's answer was found."""
     reason = _unknown(settings, record, found, search)
     own = found.hypothesis.release
     alike = {
@@ -234,7 +233,6 @@ def _with_silent_state(found: Found) -> Verdict:
 
 
 def _cannot(settings: StreamsSettings, record: ObservedRecord) -> tuple[ReasonKind, str] | None:
-    """Why the leader's computation cannot be run at all."""
     if not assignors(settings):
         return ReasonKind.ASSIGNOR_UNKNOWN, f"task assignor {settings.assignor} is not recomputed by this version"
     plugged = settings.plug_in is not None

@@ -29,7 +29,6 @@ class Deadline:
 
     @property
     def due_ms(self) -> int:
-        """The first moment at which the law is broken."""
         return self.since_ms + self.patience_ms + 1
 
     def late(self) -> Breach:

@@ -86,7 +86,6 @@ def merged(before: tuple[Cause, ...], after: tuple[Cause, ...]) -> tuple[Cause, 
 
 
 def unknown(evidence: tuple[Evidence, ...]) -> Cause:
-    """Nothing in the records tells why."""
     return Cause(kind="unknown", certainty=Certainty.POSSIBLE, evidence=evidence)
 
 

@@ -123,7 +123,6 @@ def _without_state(group: TargetGroup, topic: bytes, number: int) -> str:
 
 
 def _text(kind: Kind, group: TargetGroup, breach: Breach, name_of: NameOf) -> str:
-    """What is wrong in this very group."""
     member = group.members.get(breach.member or "")
     usual, own = (OF_GROUP, kind.words.of_group) if member is None else (OF_MEMBER, kind.words.of_member)
     return own.get(breach.law, usual.get(breach.law, "breaks a law")).format(

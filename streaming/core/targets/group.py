@@ -93,7 +93,6 @@ class TargetGroup:
 
     @property
     def subscribed(self) -> tuple[str, ...]:
-        """All names that members subscribe to."""
         return tuple(sorted({name for member in self.members.values() for name in self.names_of(member)}))
 
     @property
@@ -106,7 +105,6 @@ class TargetGroup:
         return {} if self.states is None else {one.topic: frozenset(one.numbers) for one in self.states.initialized}
 
     def names(self) -> dict[bytes, str]:
-        """Names of topics that the records tell, by id."""
         told = {} if self.topics is None else {one.topic: one.name for one in self.topics.topics}
         if self.states is not None:
             told |= {one.topic: one.name for one in self.states.deleting}
@@ -128,7 +126,6 @@ class TargetGroup:
         return bool(regex) and regex not in self.regexes
 
     def arrived(self, member: TargetMember) -> bool:
-        """Whether a member holds the newest target."""
         return member.state is MemberState.STABLE and member.epoch == self.assignment_epoch
 
     def lags_since_ms(self, member: TargetMember) -> int | None:

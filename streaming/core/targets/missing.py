@@ -102,5 +102,4 @@ def _static(group: TargetGroup, names: Collection[str]) -> Iterator[tuple[str, t
 
 
 def _others(group: TargetGroup, names: Collection[str]) -> int:
-    """How many of these members have no instance id."""
     return sum(1 for name in names if name in group.members and group.members[name].instance_id is None)

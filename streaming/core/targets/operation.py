@@ -203,7 +203,6 @@ def operation_of(parts: Parts, rows: Sequence[Row], group: TargetGroup) -> Opera
 
 
 def take_all(parts: Parts, group: TargetGroup, records: Iterable[GroupRecord], at_ms: int) -> TargetGroup:
-    """The group after all records of one moment."""
     for record in records:
         part = parts.get(record.type)
         group = group if part is None else group.take(part, record, at_ms)

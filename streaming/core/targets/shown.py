@@ -51,7 +51,6 @@ def _named(some: Units, name_of: NameOf) -> list[tuple[str, int]]:
 
 
 def named(task: RoleTask) -> str:
-    """A task as Kafka prints it."""
     return f"{task[1]}_{task[2]}"
 
 

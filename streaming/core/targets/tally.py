@@ -209,7 +209,6 @@ class Tally:
 
     @property
     def converged(self) -> bool:
-        """Whether no newer target is due either."""
         return not self.group.behind and self.reached
 
     @property
@@ -221,7 +220,6 @@ class Tally:
         return self.group.behind or any(facts.wanted for facts in self.facts.values())
 
     def places(self) -> dict[str, int]:
-        """The place of each member in the group's order."""
         return {name: place for place, name in enumerate(self.group.members)}
 
     def _add(self, name: str) -> MemberFacts:

@@ -49,7 +49,6 @@ def standbys_of(configs: tuple[tuple[str, str], ...] | None) -> int | None:
 
 
 def sources_of(subtopology: SubtopologyInfo) -> tuple[str, ...]:
-    """The topics that a subtopology reads."""
     return (*subtopology.sources, *(topic.name for topic in subtopology.repartition_sources))
 
 

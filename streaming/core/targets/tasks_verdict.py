@@ -201,6 +201,5 @@ def listed(of: Tasks) -> tuple[Task, ...]:
 
 
 def units_of(share: StreamsShare) -> Units:
-    """What a member should have, without order."""
     active = frozenset((ACTIVE, *task) for task in share.active)
     return active | frozenset((STANDBY, *task) for task in share.standby)

@@ -47,7 +47,6 @@ def due_ms(view: GroupView, state: TargetsState, tally: Tally) -> int | None:
 
 
 def overdue(kind: Kind, view: GroupView, state: TargetsState, tally: Tally, at_ms: int) -> Iterator[Breach]:
-    """The laws about time that are broken at this time."""
     yield from laws.overdue_findings(tally, at_ms)
     uncovered_ms = _uncovered_due_ms(view, state, tally)
     if uncovered_ms is not None and uncovered_ms <= at_ms:

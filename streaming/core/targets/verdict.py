@@ -111,7 +111,6 @@ def _compared(
 
 
 def _explained(computed: Computed, choice: Assumption, assumptions: int, name_of: NameOf) -> Verdict:
-    """The assignor computes what was given."""
     others = (
         era
         for era, assign in choice.others
@@ -126,7 +125,6 @@ def _explained(computed: Computed, choice: Assumption, assumptions: int, name_of
 
 
 def _unexplained(computed: Computed, choice: Assumption, name_of: NameOf) -> Verdict:
-    """The assignor computes something else."""
     group = assignor_input(computed, choice.topics)
     outcome: Outcome | None = None if group is None else choice.assign(group)
     members = computed.after.members

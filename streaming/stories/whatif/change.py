@@ -57,7 +57,6 @@ class GroupChange:
         return bool(self.leave or self.join or self.scale or self.bounce)
 
     def text(self) -> str:
-        """What is changed, in words."""
         parts = [f"{name} leaves" for name in self.leave]
         parts += [f"{name} leaves and is back after {exact(self.away_ms)}" for name in self.bounce]
         if self.join:

@@ -340,7 +340,6 @@ def _change(cluster: Cluster, members: frozenset[str]) -> None:
 
 
 def _consecutive(generations: Sequence[Published]) -> bool:
-    """Whether none is missing between."""
     return all(now["generation"] == before["generation"] + 1 for before, now in pairwise(generations))
 
 

@@ -60,7 +60,6 @@ def settings_of(generations: Sequence[Published]) -> Iterator[AskedSetting]:
 
 
 def usual_object(history: AskedHistory, since_ms: int | None) -> dict[str, Any]:
-    """What the API answers."""
     return {
         "kind": "usual_advice",
         "cluster": history.cluster,

@@ -109,7 +109,6 @@ class Cluster:
         return [name for name, worker in self.workers.items() if job in worker.runs]
 
     def unheld(self) -> frozenset[ConnectorOrTask]:
-        """What exists and runs nowhere."""
         return self.configured.difference(*(worker.runs for worker in self.workers.values()))
 
     def start(self, name: str, *, era: Era | None = None, static: Jobs | None = None) -> None:

@@ -75,7 +75,6 @@ class UnseenGenerations:
 
     @property
     def same_leader(self) -> bool:
-        """Whether one member led all the time."""
         last = self.last
         return last is not None and last.leader is not None and last.leader == self.now.leader
 

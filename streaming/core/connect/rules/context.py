@@ -92,7 +92,6 @@ class Scene(Derives):
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
-        """The record itself."""
         return (Evidence(source=self.observed.source),)
 
 
@@ -116,13 +115,11 @@ class RuleCheck:
 
 
 def applies(law: RuleCheck, scene: Scene) -> bool:
-    """Whether every need of the law is met."""
     return law.needs <= _met(scene)
 
 
 @derived
 def _met(scene: Scene) -> frozenset[Need]:
-    """What is there."""
     met = {
         Need.NO_ERROR: not scene.observed.error,
         Need.CONFIG: scene.configured is not None,

@@ -83,7 +83,6 @@ def active(observed: Observed) -> Mapping[ConnectorOrTask, list[str]]:
 
 
 def _reported_twice(observed: Observed) -> bool:
-    """Whether two members report the same job."""
     held = [view.held for view in observed.views.values() if view.readable]
     return sum(map(len, held)) > len(frozenset[ConnectorOrTask]().union(*held))
 

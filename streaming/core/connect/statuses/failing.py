@@ -48,7 +48,6 @@ class FailingJobs:
     restarts: dict[JobKey, Restarts] = field(default_factory=dict)
 
     def sighted(self, now: Situation, status: Sighting) -> None:
-        """A status, once the job's facts have it."""
         _look(now, status.job, status.at_ms)
         if not status.job.startswith("task "):
             return
@@ -65,7 +64,6 @@ class FailingJobs:
             now.found(looping(now, status), status.at_ms)
 
     def stepped(self, now: Situation, step: RecordStep) -> None:
-        """A record, after its changes are applied."""
         moved = [*step.gained.values(), *step.lost.values(), *step.started.values()]
         failed_jobs = {one.subjects[0].key for one in now.open.values() if one.code == FAILED_JOB.code}
         for job in sorted(failed_jobs.union(*moved)):

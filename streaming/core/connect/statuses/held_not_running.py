@@ -32,7 +32,6 @@ class HeldNotRunning:
     ran_on: dict[JobKey, str] = field(default_factory=dict)
 
     def sighted(self, now: Situation, status: Sighting) -> None:
-        """A status of a job, once the job's facts have it."""
         facts = now.facts(status.job)
         if status.state in ENDED and self.ran_on.get(status.job) == status.worker:
             del self.ran_on[status.job]
@@ -44,7 +43,6 @@ class HeldNotRunning:
                 self.asleep_ms.setdefault(status.job, stopped_ms + now.settings.start_wait_ms)
 
     def stepped(self, now: Situation, step: RecordStep) -> None:
-        """A record, after its changes are applied."""
         self._running_on(now, step)
         if step.unseen:
             wait_ms = step.at_ms + now.settings.start_wait_ms

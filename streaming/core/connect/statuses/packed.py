@@ -97,7 +97,6 @@ class JobTable:
         return iter(self._lines)
 
     def items(self) -> Iterator[tuple[JobKey, JobFacts]]:
-        """All jobs, unpacked."""
         for job in list(self._lines):
             facts = self.get(job)
             if facts is not None:

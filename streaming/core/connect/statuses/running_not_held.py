@@ -41,7 +41,6 @@ class RunningNotHeld:
     downgraded: int = -1
 
     def sighted(self, now: Situation, status: Sighting) -> None:
-        """A status of a job, once the job's facts have it."""
         group, stray = now.group, self.strays.pop(status.job, None)
         ahead = status.generation > group.generation
         strange = status.worker not in now.facts(status.job).holders and status.generation > self.downgraded
@@ -53,7 +52,6 @@ class RunningNotHeld:
             _close(now, status.job, status.at_ms, but=self.strays.get(status.job))
 
     def stepped(self, now: Situation, step: RecordStep) -> None:
-        """A record, after its changes are applied."""
         if step.downgraded:
             self.downgraded = step.generation
         for job, stray in list(self.strays.items()):
