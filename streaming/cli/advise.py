@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.stories.whatif.change import WrongChange
 from rebalance_monitor.streaming.stories.whatif.connect_history import ConnectSetting
 from rebalance_monitor.streaming.stories.whatif.consumer_targets import CONSUMER_PROTOCOL
 from rebalance_monitor.streaming.stories.whatif.streams_history import StreamsSetting
-from rebalance_monitor.streaming.stories.whatif.usual_advice import told_beside, told_of_others, worth_it
+from rebalance_monitor.streaming.stories.whatif.usual_advice import lines_of_others, notes_on, worth_it
 from rebalance_monitor.streaming.stories.why import newest
 from rebalance_monitor.streaming.web.rows import NOBODY
 from .exit_codes import CANNOT_TELL, DONE, InputError
@@ -53,7 +53,7 @@ def _all_settings(told: Object, output: str) -> int:
         )
         for line, evidence in worth_it(told):
             print(f"  {line} ({evidence})")
-        for line in (*told_of_others(told), *told_beside(told)):
+        for line in (*lines_of_others(told), *notes_on(told)):
             print(f"  {line}")
         if not told["settings"]:
             print("  Nothing is computed for groups of this kind, or none is known in that time.")

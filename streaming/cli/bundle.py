@@ -129,7 +129,7 @@ def _whole(half: Path, contents: BundleContents, at_ms: int | None) -> Object:
                 f"{clean.removed[0]}, but then the records are judged otherwise, since names decide how assignors work;"
                 " nothing is written: write it with --shareable, which has verdicts and no records"
             )
-    _add(half, _told(told, _title(about), clean.removed))
+    _add(half, _verdicts_and_story(told, _title(about), clean.removed))
     return about
 
 
@@ -145,7 +145,7 @@ def _shareable(half: Path, contents: BundleContents, at_ms: int | None) -> Objec
     objects = [masked_values(renamed(one, words, rename), lambda raw: masked(raw)[0]) for one in told.objects]
     about = {**about, "groups": [rename(group) for group in contents.groups]}
     removed = ("Names, hosts and client ids are digests: equal names are equal digests. There are no records.",)
-    files = _told(Replayed(objects=objects, end_ms=told.end_ms), _title(about), removed)
+    files = _verdicts_and_story(Replayed(objects=objects, end_ms=told.end_ms), _title(about), removed)
     files[STORY] = _renamed_page(files[STORY], rename)
     _write(half, {BUNDLE: _json(about), **files})
     return about
@@ -185,7 +185,7 @@ def _strings(value: object, field: str = "") -> Iterator[str]:
             yield from value.split(",")
 
 
-def _told(told: Replayed, title: str, notes: Sequence[str]) -> dict[str, bytes]:
+def _verdicts_and_story(told: Replayed, title: str, notes: Sequence[str]) -> dict[str, bytes]:
     source = CapturedGroups(told, told.end_ms)
     groups = [
         (source.known(key, MOST_GENERATIONS), list(reversed(source.incidents(key, None)))) for key in source.names()

@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.incidents.commands import commands_of
 from rebalance_monitor.streaming.core.incidents.own_alerts import OWN_ALERTS, OwnAlert, readable
 from rebalance_monitor.streaming.core.incidents.rule import Rule
 from rebalance_monitor.streaming.core.incidents.step import Step
-from rebalance_monitor.streaming.core.runbooks import damping_text, loudness_text, told_as
+from rebalance_monitor.streaming.core.runbooks import damping_text, loudness_of, loudness_text
 from .exit_codes import DONE, InputError
 from .output import print_json
 
@@ -62,7 +62,7 @@ def _list(some: Iterable[Rule], output: str) -> int:
 
 def rule_object(rule: Rule) -> dict[str, Any]:
     """The rule as one JSON object; times in ms."""
-    first, later = told_as(rule)
+    first, later = loudness_of(rule)
     return {
         "kind": "rule",
         "code": rule.code,

@@ -5,8 +5,8 @@ import argparse
 from rich.text import Text
 
 from rebalance_monitor.streaming.core.model.messages import counted, listed, utc
-from rebalance_monitor.streaming.stories.score import told_score
-from rebalance_monitor.streaming.stories.why import told_beside, told_in_lines
+from rebalance_monitor.streaming.stories.score import score_lines
+from rebalance_monitor.streaming.stories.why import notes_on, told_in_lines
 from .exit_codes import CANNOT_TELL, DONE, InputError
 from .group_questions import question_of
 from .group_sources import Object
@@ -48,9 +48,9 @@ def _print_ranking(told: Object) -> None:
         console.print(Text(f"  {line}"), soft_wrap=True)
         if evidence:
             console.print(Text(f"      {evidence}", style="dim"), soft_wrap=True)
-    for line in told_score(told["predictions"]):
+    for line in score_lines(told["predictions"]):
         console.print(Text(f"  predicted: {line}"), soft_wrap=True)
-    for note in told_beside(told):
+    for note in notes_on(told):
         console.print(Text(f"  {note}", style="yellow"), soft_wrap=True)
     console.print()
 

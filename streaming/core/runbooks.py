@@ -111,7 +111,7 @@ def commands(checks: Iterable[Check], steps: Iterable[Step]) -> list[str]:
     return looked + [text for step in steps for text in commands_of(step)]
 
 
-def told_as(rule: Rule) -> tuple[AlertSeverity, AlertSeverity]:
+def loudness_of(rule: Rule) -> tuple[AlertSeverity, AlertSeverity]:
     """How loudly people are told of a certain finding of the rule: at first, and after the patience with a storm."""
     usual = Part(
         incident_id="",
@@ -129,7 +129,7 @@ def told_as(rule: Rule) -> tuple[AlertSeverity, AlertSeverity]:
 
 def loudness_text(rule: Rule) -> str:
     """How loudly people are told, in words."""
-    first, later = told_as(rule)
+    first, later = loudness_of(rule)
     if first is not later:
         return f"{first.value}, after {(rule.pages_after_ms or 0) // 60_000} minutes {later.value}"
     return f"{first.value} if certain, else warning" if first is AlertSeverity.CRITICAL else first.value

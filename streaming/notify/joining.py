@@ -78,7 +78,7 @@ class Joining:
         held = set[str]()
         for event, some in events:
             if event is None or full or any(map(self._due, some)):
-                alone += self._told(connection, some, {} if event is None else {"event": event})
+                alone += self._decided(connection, some, {} if event is None else {"event": event})
             else:
                 held |= {row.key for row in some}
         if events:
@@ -87,14 +87,14 @@ class Joining:
             still = joining.still_told(connection, key[0])
             if not still or full or any(map(self._due, some)):
                 event = (some[0].fired_with or {})["event"]
-                alone += self._told(connection, some, {"event": event, "open": still})
+                alone += self._decided(connection, some, {"event": event, "open": still})
         joining.decide(connection, alone, {})
 
     def _due(self, row: UndecidedRow) -> bool:
         """Whether it has waited long enough; also where the server's clock was set back."""
         return not 0 <= row.age_s < self._hold_s
 
-    def _told(self, connection: Connection, rows: Sequence[UndecidedRow], said: Mapping[str, Any]) -> list[str]:
+    def _decided(self, connection: Connection, rows: Sequence[UndecidedRow], said: Mapping[str, Any]) -> list[str]:
         """Decides of rows that may be one notification; the keys of those that are told by themselves.
 
         It is told at the place of its first row, so nothing of the same incidents may lie between.

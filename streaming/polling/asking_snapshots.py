@@ -61,7 +61,7 @@ class KafkaSnapshots:
             asked = self._admin.describe_cluster(request_timeout=REQUEST_TIMEOUT_S, include_authorized_operations=True)
             cluster = asked.result(REQUEST_TIMEOUT_S + 1)
             listed = self._admin.list_groups(timeout=REQUEST_TIMEOUT_S)
-        groups, unclear = told_of(listed)
+        groups, unclear = snapshots_of(listed)
         missing = set(expected) - groups.keys() - unclear.keys()
         asked_for = next_of(missing, self._turn, MOST_BY_NAME)
         self._turn = asked_for[-1] if asked_for else None
@@ -99,7 +99,7 @@ class KafkaSnapshots:
         return admin_of(self._client, "groups")
 
 
-def told_of(listed: Iterable[Any]) -> tuple[dict[str, Snapshot], dict[str, str]]:
+def snapshots_of(listed: Iterable[Any]) -> tuple[dict[str, Snapshot], dict[str, str]]:
     """The groups of librdkafka's answer, and those of which it does not say how they are, with the reason. While a
     coordinator moves, two brokers may list one group: the one that gave it up refuses to describe it, or still shows it
     as it was."""

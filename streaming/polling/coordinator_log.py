@@ -123,7 +123,7 @@ class CoordinatorLogFollower:
         if log is None:
             log = self._logs[known] = CoordinatorLog()
             within = _within_line(file, begins := max(0, at - BEFORE_BYTES))
-            _told(log, file.read(at - begins), within)
+            _reasons_in(log, file.read(at - begins), within)
         if at >= size:
             return None
         within = _within_line(file, at)
@@ -133,7 +133,7 @@ class CoordinatorLogFollower:
             if len(data) < LONGEST_LINE_BYTES:
                 return None  # the line is not finished yet
             whole = len(data)
-        return _Chunk(known, at + whole, _told(log, data[:whole], within), more=at + len(data) < size)
+        return _Chunk(known, at + whole, _reasons_in(log, data[:whole], within), more=at + len(data) < size)
 
     def _keep(self, chunks: Sequence[_Chunk], gone: Collection[str]) -> None:
         assert self._positions is not None
@@ -179,7 +179,7 @@ def _within_line(file: BinaryIO, at: int) -> bool:
     return at > 0 and file.read(1) != b"\n"
 
 
-def _told(log: CoordinatorLog, data: bytes, within: bool) -> list[CoordinatorReason]:
+def _reasons_in(log: CoordinatorLog, data: bytes, within: bool) -> list[CoordinatorReason]:
     """`within`: its first line is the rest of one, which is no line of the coordinator."""
     if within:
         data = data.partition(b"\n")[2]

@@ -110,7 +110,7 @@ class FoldTask:
                 came = replace(folded, process=f"{socket.gethostname()} {os.getpid()}")
             except Exception as why:
                 came = _sent(why)
-        yield _told(Told(came, tuple(lines)))
+        yield _pickled(Told(came, tuple(lines)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class ReadTask:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         stacks.offer(self.scratch, TASK)
-        yield _told(_bundle(batches, self.read))
+        yield _pickled(_bundle(batches, self.read))
 
 
 def _bundle(batches: Iterator[pa.RecordBatch], read: ReadBundle) -> Batch:
@@ -132,7 +132,7 @@ def _bundle(batches: Iterator[pa.RecordBatch], read: ReadBundle) -> Batch:
     return read(packed[0]) if packed else Batch()
 
 
-def _told(what: object) -> pa.RecordBatch:
+def _pickled(what: object) -> pa.RecordBatch:
     return one_value(TOLD, pickle.dumps(what))
 
 

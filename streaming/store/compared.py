@@ -57,7 +57,7 @@ class NoSuchShadow(Exception):
     """No tables are in the schema, or none are in the live job's."""
 
 
-def _said(text: str, schema: str, **more: sql.Composable) -> sql.Composed:
+def _statement(text: str, schema: str, **more: sql.Composable) -> sql.Composed:
     """A statement; `began`: where the shadow began, empty in a schema that did not begin as one."""
     return sql.SQL(text).format(live=sql.Identifier(LIVE), shadow=sql.Identifier(schema), **more)
 
@@ -198,7 +198,7 @@ class BothSchemas:
         )  # fmt: skip
 
     def counts(self) -> Compared:
-        row = as_written(self._connection).execute(_said(_COUNTS, self._schema), self._given).fetchone()
+        row = as_written(self._connection).execute(_statement(_COUNTS, self._schema), self._given).fetchone()
         assert row is not None
         return Compared(row[0], row[1], tuple(row[2]))
 
@@ -207,7 +207,7 @@ class BothSchemas:
         for text in (_GENERATIONS, _INCIDENTS, _PARTS):
             with psycopg.ServerCursor(self._connection, "compared", row_factory=dict_row) as cursor:
                 cursor.itersize = AT_ONCE
-                cursor.execute(_said(text, self._schema, began=self._began), self._given)
+                cursor.execute(_statement(text, self._schema, began=self._began), self._given)
                 for row in cursor:
                     yield Divergence(**row)
 

@@ -79,7 +79,7 @@ def before_transitions(
     begun: list[tuple[Incident, str]] = []
     over: list[tuple[Incident, str]] = []
     marks: dict[str, str | None] = {}
-    for incident_id, document, transition, muted_by in _told(connection, of):
+    for incident_id, document, transition, muted_by in _notified(connection, of):
         incident = replace(incident_of(document, transition), firing=True)
         window = windows.muting(incident.cluster, incident.group, now_ms)
         if window is not None:
@@ -98,7 +98,7 @@ def before_transitions(
     return muting
 
 
-def _told(connection: Connection, of: str | Sequence[tuple[str, str]]) -> list[tuple[Any, ...]]:
+def _notified(connection: Connection, of: str | Sequence[tuple[str, str]]) -> list[tuple[Any, ...]]:
     if isinstance(of, str):
         return connection.execute(_TOLD + _OF_CLUSTER + _ORDER, (of,)).fetchall()
     if not of:

@@ -36,22 +36,22 @@ class _Placed:
 
     schema: str
 
-    def _said(self, query: Any) -> Any:
+    def _in_schema(self, query: Any) -> Any:
         if isinstance(query, bytes):
             return _NAMED.sub(f'"{self.schema}"', query.decode()).encode()
         return _NAMED.sub(f'"{self.schema}"', query) if isinstance(query, str) else query
 
     def execute(self, query: Any, *given: Any, **named: Any) -> Any:
-        return super().execute(self._said(query), *given, **named)  # type: ignore[misc]
+        return super().execute(self._in_schema(query), *given, **named)  # type: ignore[misc]
 
     def executemany(self, query: Any, *given: Any, **named: Any) -> Any:
-        return super().executemany(self._said(query), *given, **named)  # type: ignore[misc]
+        return super().executemany(self._in_schema(query), *given, **named)  # type: ignore[misc]
 
     def stream(self, query: Any, *given: Any, **named: Any) -> Iterable[Any]:
-        yield from super().stream(self._said(query), *given, **named)  # type: ignore[misc]
+        yield from super().stream(self._in_schema(query), *given, **named)  # type: ignore[misc]
 
     def copy(self, query: Any, *given: Any, **named: Any) -> Any:
-        return super().copy(self._said(query), *given, **named)  # type: ignore[misc]
+        return super().copy(self._in_schema(query), *given, **named)  # type: ignore[misc]
 
 
 @cache

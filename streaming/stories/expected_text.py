@@ -6,7 +6,7 @@ from .known import Published
 
 def expected_text(group: Published) -> str:
     """A group's expectations in one line, from its object of the API; "" where nothing is expected."""
-    return "; ".join(f"{_limit(one)} ({_met(one)})" for one in group.get("expected", ()))
+    return "; ".join(f"{_limit(one)} ({_outcome(one)})" for one in group.get("expected", ()))
 
 
 def _limit(one: Published) -> str:
@@ -20,7 +20,7 @@ def _limit(one: Published) -> str:
             return f"at most {counted(limit, 'rebalance')} within an hour"
 
 
-def _met(one: Published) -> str:
+def _outcome(one: Published) -> str:
     if one["met"] is None:
         return "nobody can tell"
     has = "" if one["has"] is None else f"has {one['has']}{' s' if one['what'] == 'lag_s' else ''}"

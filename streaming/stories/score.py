@@ -240,7 +240,7 @@ def score_object(predictions: Iterable[JudgedPrediction]) -> list[dict[str, Any]
     return found
 
 
-def told_score(score: Iterable[Mapping[str, Any]]) -> list[str]:
+def score_lines(score: Iterable[Mapping[str, Any]]) -> list[str]:
     """The counts for people: a rate of those alone that came to a test."""
     return [_line(one) for one in score]
 

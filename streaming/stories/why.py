@@ -212,7 +212,7 @@ def told_in_lines(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
-def told_beside(told: Mapping[str, Any]) -> list[str]:
+def notes_on(told: Mapping[str, Any]) -> list[str]:
     """What is to be known of the ranking as a whole."""
     notes = []
     if not told["all"]:

@@ -27,12 +27,12 @@ from rebalance_monitor.streaming.stories.durations import duration
 from rebalance_monitor.streaming.stories.expected_text import expected_text
 from rebalance_monitor.streaming.stories.known import RECENT, GroupFacts
 from rebalance_monitor.streaming.stories.lag_text import held_up_text, lag_text
-from rebalance_monitor.streaming.stories.score import told_score
+from rebalance_monitor.streaming.stories.score import score_lines
 from rebalance_monitor.streaming.stories.short_names import short_names
 from rebalance_monitor.streaming.stories.six_lines import six_lines
 from rebalance_monitor.streaming.stories.story import GRADES, Story, story, words
 from rebalance_monitor.streaming.stories.whatif import usual_advice
-from rebalance_monitor.streaming.stories.why import ranking, ranking_object, told_beside, told_in_lines
+from rebalance_monitor.streaming.stories.why import notes_on, ranking, ranking_object, told_in_lines
 from . import fleet
 from .api import NotFound, PageSource, health
 from .attention import incident_object
@@ -279,10 +279,10 @@ def group_page(
         short=short_names(table.workers),
         tasks=None if latest is None else task_view(latest.document),
         why=told_in_lines(why) if after is None else [],
-        beside_why=told_beside(why),
-        score=told_score(why["predictions"]),
+        beside_why=notes_on(why),
+        score=score_lines(why["predictions"]),
         advice=[] if advice is None else usual_advice.worth_it(advice),
-        beside_advice=[] if advice is None else usual_advice.told_beside(advice),
+        beside_advice=[] if advice is None else usual_advice.notes_on(advice),
         strip=bars(stories),
         history=history,
         drawn=lanes_drawing(cluster, group, history),

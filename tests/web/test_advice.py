@@ -16,7 +16,7 @@ from rebalance_monitor.streaming.cli.group_sources import capture_of, judged
 from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from rebalance_monitor.streaming.stories.whatif.advice import AskedHistory
-from rebalance_monitor.streaming.stories.whatif.usual_advice import told_beside, usual_object, worth_it
+from rebalance_monitor.streaming.stories.whatif.usual_advice import notes_on, usual_object, worth_it
 from rebalance_monitor.streaming.web import advice, api, pages
 from rebalance_monitor.streaming.web.advice import MOST_KEPT, RecentAdvice
 from rebalance_monitor.streaming.web.api import PageSource
@@ -71,7 +71,7 @@ def test_the_api_and_the_page_say_of_stored_generations_what_the_command_says_of
         newest = list(islice(capture_of(CAPTURE).generations(key), pages.GENERATIONS_SHOWN))
         of_these = usual_object(AskedHistory(*key, newest, whole=False, until_ms=0, there=True), None)
         assert [line in unescape(shown) for line, _ in worth_it(of_these)] == [True, True]
-        assert told_beside({"all": False, "generations": pages.GENERATIONS_SHOWN})[0] in shown
+        assert notes_on({"all": False, "generations": pages.GENERATIONS_SHOWN})[0] in shown
         (older,) = re.findall(r'rel="next" href="[^"]*before=([^"]*)"', shown)
         assert "Under another setting" not in pages.group_page(source, EVERYTHING, *key, {"before": older})
         source.job.close()

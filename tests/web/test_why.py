@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.core.model.results import Generation
 from rebalance_monitor.streaming.store.database import DatabaseUnreachable
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from rebalance_monitor.streaming.stories import why
-from rebalance_monitor.streaming.stories.score import told_score
+from rebalance_monitor.streaming.stories.score import score_lines
 from rebalance_monitor.streaming.web import pages
 from rebalance_monitor.streaming.web.api import PageSource
 from rebalance_monitor.streaming.web.reader import Reader
@@ -119,7 +119,7 @@ def test_the_group_page_and_the_api_score_what_was_predicted_by_stored_generatio
     shown = page.get("/group?cluster=alpha&group=zombies").text
     assert all(line in shown for line in lines)
     told = page.get("/api/v1/why?cluster=alpha&group=zombies&since_ms=0").json()
-    assert told_score(told["predictions"]) == lines
+    assert score_lines(told["predictions"]) == lines
 
 
 def test_the_ranking_is_that_of_all_generations_read_page_by_page(server: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ STAGES: Sequence[tuple[str, str, str]] = (
     ("verdict", "streams/verdict.py", ""),
     ("verdict", "targets/verdict.py", ""),
     ("laws", "connect/generation.py", "_examined"),
-    ("laws", "consumer/answered.py", "told_by"),
+    ("laws", "consumer/answered.py", "after_answer"),
     ("laws", "consumer/laws.py", ""),
     ("laws", "streams/laws.py", ""),
     ("laws", "streams/laws_record.py", ""),

@@ -30,7 +30,7 @@ class AfterAnswer:
     habits: Habits
 
 
-def told_by(view: GroupView, state: ConsumerState, row: Row, answer: Answer, moment: Moment) -> AfterAnswer:
+def after_answer(view: GroupView, state: ConsumerState, row: Row, answer: Answer, moment: Moment) -> AfterAnswer:
     """What an answer tells that does not repeat the one before. Nothing is said of the first record of a group, whose
     assignment another protocol may have made; what it leaves out is waited for all the same."""
     body, history = body_of(row), view.knowledge.topics

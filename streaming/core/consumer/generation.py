@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.core.model.results import Cause, Certainty, Evi
 from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from . import presumed_client
 from .answer import answer_of
-from .answered import told_by
+from .answered import after_answer
 from .catalogue import CONTESTED
 from .laws import CONSUMER, ConsumerLaw
 from .members import ReadMembers
@@ -74,7 +74,7 @@ def judged(
         outputs.append(missing_members.still_missing(view, missed, moment))
         answer = answer_of(view.group, body, state.holds, here, view.settings.client_libraries, read)
         if answer is not None and not again:
-            told = told_by(view, state, row, answer, moment)
+            told = after_answer(view, state, row, answer, moment)
             outputs += told.notices
             waits, habits = told.waits, told.habits
     joined = LastJoin(body.state_ms, departures.shortest_ms(body.members))

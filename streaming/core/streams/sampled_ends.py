@@ -84,11 +84,11 @@ def held_at_most(
     named = frozenset(chain(*changelogs.values()))
     if any(is_changelog(name, application) and name not in named for name in topics.topics):
         return {}
-    lived = {key for key, names in changelogs.items() if all(_lived_on(topics, name) for name in names)}
+    lived = {key for key, names in changelogs.items() if all(_unbroken(topics, name) for name in names)}
     return {task: its.most for task, its in bounds.items() if key_of(task) in lived}
 
 
-def _lived_on(topics: TopicHistory, name: str) -> bool:
+def _unbroken(topics: TopicHistory, name: str) -> bool:
     """Whether no sample saw the topic anew, gone or shorter than before. It may get more partitions."""
     samples = pairwise(topics.ends_of(name))
     return (

@@ -19,7 +19,7 @@ from .change import CannotPredict
 from .connect_history import ConnectSetting, under_setting
 from .consumer_targets import CONSUMER_PROTOCOL, USUAL_ASSIGNOR
 from .history import HistoryAnswer, least_and_most, under_assignor, under_number, under_targets
-from .rolling_told import restarts_object, told_restarts
+from .rolling_told import restart_lines, restarts_object
 from .static_history import under_static_members
 from .streams_history import StreamsSetting, under_streams_setting
 
@@ -91,7 +91,7 @@ def told_in_lines(advice: Mapping[str, Any]) -> Iterator[str]:
         called = ("worker", "tasks") if advice["members"] is None else ("member", "partitions")
         yield from (f"  {line}" for line in _lines(answer, *called))
     if advice["restarts"] is not None:
-        yield from (f"  {line}" for line in told_restarts(advice["restarts"]))
+        yield from (f"  {line}" for line in restart_lines(advice["restarts"]))
 
 
 def _lines(answer: Mapping[str, Any], member: str, held: str) -> Iterator[str]:

@@ -179,13 +179,13 @@ def _course(start: _Start, cluster: Cluster, joining: Mapping[str, str], back: M
     cluster.settle()
     holds = {names[name]: _names(worker.jobs) for name, worker in cluster.workers.items()}
     return Course(
-        to_come=tuple(_told(start, cluster.rounds, names, before)),
+        to_come=tuple(_to_come(start, cluster.rounds, names, before)),
         holds=dict(sorted(holds.items())),
         idle_ms=None if cluster.unheld() else sum(cluster.waited_ms.values()),
     )
 
 
-def _told(
+def _to_come(
     start: _Start,
     rounds: Sequence[PlayedRound],
     names: Mapping[str, str],

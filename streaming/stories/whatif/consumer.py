@@ -289,8 +289,8 @@ def _course(
                     generation=number,
                     why=why,
                     after_ms=after_ms,
-                    gets=_told({one: without(share, members[one].holds) for one, share in shares.items()}, called),
-                    gives_up=_told(gives_up, called),
+                    gets=_named({one: without(share, members[one].holds) for one, share in shares.items()}, called),
+                    gives_up=_named(gives_up, called),
                     idle=_idle(deal, shares),
                 )
             )
@@ -318,7 +318,7 @@ def _course(
         return None
     return Course(
         to_come=tuple(to_come),
-        holds=_told({one: own.holds for one, own in members.items()}, called, empty=True),
+        holds=_named({one: own.holds for one, own in members.items()}, called, empty=True),
     )
 
 
@@ -327,7 +327,7 @@ def without(some: tuple[TopicPartition, ...], others: tuple[TopicPartition, ...]
     return tuple(one for one in some if one not in left)
 
 
-def _told(shares: Dealt, called: Callable[[str], str], *, empty: bool = False) -> dict[str, tuple[str, ...]]:
+def _named(shares: Dealt, called: Callable[[str], str], *, empty: bool = False) -> dict[str, tuple[str, ...]]:
     named = sorted((called(one), share) for one, share in shares.items())
     return {name: _names(share) for name, share in named if share or empty}
 

@@ -47,7 +47,7 @@ def _object(restart: RollingRestart) -> Mapping[str, Any]:
     }
 
 
-def told_restarts(told: Mapping[str, Any]) -> Iterator[str]:
+def restart_lines(told: Mapping[str, Any]) -> Iterator[str]:
     """The object for people."""
     if told["why_not"] is not None:
         yield f"rolling restarts: cannot tell: {told['why_not']}"

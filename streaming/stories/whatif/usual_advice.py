@@ -76,14 +76,14 @@ def worth_it(told: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [(_line(answer), _evidence(answer)) for answer in _answers(told) if _saved(answer)]
 
 
-def told_beside(told: Mapping[str, Any]) -> list[str]:
+def notes_on(told: Mapping[str, Any]) -> list[str]:
     """What is to be known of these lines as a whole."""
     if told["all"]:
         return []
     return [f"There were more: only the newest {counted(told['generations'], 'generation')} were looked at."]
 
 
-def told_of_others(told: Mapping[str, Any]) -> Iterator[str]:
+def lines_of_others(told: Mapping[str, Any]) -> Iterator[str]:
     """Of settings that would have saved nothing, and of those that could not be computed."""
     if others := [answer["title"] for answer in _answers(told) if not _saved(answer)]:
         yield f"Less than {SAVES_PERCENT} % of each figure would have been saved with {listed(others)}."

@@ -14,7 +14,7 @@ from rebalance_monitor.streaming.polling.asking_snapshots import (
     GroupsAnswer,
     KafkaSnapshots,
     not_described,
-    told_of,
+    snapshots_of,
 )
 from rebalance_monitor.streaming.polling.poller import HANGS_S, LOOK_EVERY_S
 from rebalance_monitor.streaming.polling.seen_groups import GONE_AFTER, SeenGroups
@@ -167,21 +167,21 @@ MOVED, REFUSED = KafkaError(KafkaError.NOT_COORDINATOR), KafkaError(KafkaError.G
 
 
 def test_what_brokers_list_is_a_group_or_unclear_or_gone() -> None:
-    groups, unclear = told_of([Listed("a"), Listed("b", error=REFUSED), Listed("c", state="Dead")])
+    groups, unclear = snapshots_of([Listed("a"), Listed("b", error=REFUSED), Listed("c", state="Dead")])
     assert (set(groups), unclear) == ({"a"}, {"b": REFUSED.str()})
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_group_that_moves_between_brokers_is_what_one_of_them_says(turned: bool) -> None:
     listed = [Listed("a", error=MOVED), Listed("a")]
-    groups, unclear = told_of(reversed(listed) if turned else listed)
+    groups, unclear = snapshots_of(reversed(listed) if turned else listed)
     assert (set(groups), unclear) == ({"a"}, {})
 
 
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_group_of_which_two_brokers_say_different_things_is_unclear(turned: bool) -> None:
     listed = [Listed("a"), Listed("a", state="PreparingRebalance"), Listed("b"), Listed("b")]
-    groups, unclear = told_of(reversed(listed) if turned else listed)
+    groups, unclear = snapshots_of(reversed(listed) if turned else listed)
     assert (set(groups), unclear) == ({"b"}, {"a": DIFFERENT})
 
 

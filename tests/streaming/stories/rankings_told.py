@@ -10,7 +10,7 @@ from pathlib import Path
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.cli.group_sources import CapturedGroups, Object, capture_of
 from rebalance_monitor.streaming.core.replay import replayed
-from rebalance_monitor.streaming.stories.why import told_beside, told_in_lines
+from rebalance_monitor.streaming.stories.why import notes_on, told_in_lines
 from tests.streaming.core.comings_and_goings import MINUTE_MS, SECOND_MS, Pods, Process, crash_loop, rolled, twenty
 from tests.streaming.core.rules.builders import Story
 from tests.streaming.core.rules.consumers import Consumer, record
@@ -100,7 +100,7 @@ def codes(source: CapturedGroups) -> Counter[str]:
 def told(made: Made) -> str:
     """The ranking as people read it, without when."""
     found = ranked(made)
-    return "".join(f"{line}\n" for line in [*(line for line, _ in told_in_lines(found)), *told_beside(found)])
+    return "".join(f"{line}\n" for line in [*(line for line, _ in told_in_lines(found)), *notes_on(found)])
 
 
 def main() -> None:

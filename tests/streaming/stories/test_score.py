@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rebalance_monitor.streaming.cli.group_sources import capture_of
-from rebalance_monitor.streaming.stories.score import Fate, Foretold, judged, score_object, told_score
+from rebalance_monitor.streaming.stories.score import Fate, Foretold, judged, score_lines, score_object
 from rebalance_monitor.streaming.stories.six_lines import six_lines
 
 VECTORS = Path(__file__).parents[2] / "vectors"
@@ -207,8 +207,8 @@ def test_what_is_decided_stays_so_when_more_generations_come(capture: str) -> No
 
 def test_the_rate_is_of_those_that_came_to_a_test() -> None:
     late = _generation(2, DUE_MS + TIMEOUT_MS + 1, "worker_joined", wait={"until_ms": 2 * DUE_MS, "ended_ms": None})
-    assert told_score(score_object(judged([WAITS, late]))) == [
+    assert score_lines(score_object(judged([WAITS, late]))) == [
         "end of a scheduled delay: 0 of 1 prediction true; 1 late; 1 open"
     ]
-    assert told_score(score_object(judged([WAITS]))) == ["end of a scheduled delay: none came to a test; 1 open"]
-    assert told_score(score_object([])) == []
+    assert score_lines(score_object(judged([WAITS]))) == ["end of a scheduled delay: none came to a test; 1 open"]
+    assert score_lines(score_object([])) == []

@@ -310,7 +310,7 @@ def test_of_a_long_history_only_the_newest_is_looked_at() -> None:
     large = {**one, "members": [member("a", 1)] * (why.MOST_MEMBERS // 2)}
     assert [len(why.newest([large] * count)[0]) for count in (1, 2, 3)] == [1, 2, 2]
     told_so = why.ranking_object("k", "g", None, why.ranking(found[:1], all_of_them=False))
-    assert why.told_beside(told_so)[0] == "There were more: only the newest 1 were looked at."
+    assert why.notes_on(told_so)[0] == "There were more: only the newest 1 were looked at."
 
 
 def twenty_generation() -> Object:

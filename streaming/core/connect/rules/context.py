@@ -115,11 +115,11 @@ class RuleCheck:
 
 
 def applies(law: RuleCheck, scene: Scene) -> bool:
-    return law.needs <= _met(scene)
+    return law.needs <= _needs_met(scene)
 
 
 @derived
-def _met(scene: Scene) -> frozenset[Need]:
+def _needs_met(scene: Scene) -> frozenset[Need]:
     met = {
         Need.NO_ERROR: not scene.observed.error,
         Need.CONFIG: scene.configured is not None,

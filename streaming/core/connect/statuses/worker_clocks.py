@@ -175,12 +175,12 @@ def _by_generation(sightings: Iterable[Sighting], times: Mapping[int, int], aske
         if status.worker and status.generation in times:
             said.setdefault(status.generation, {}).setdefault(status.worker, []).append(status)
     return {
-        generation: {worker: _said(some, times[generation], asked) for worker, some in workers.items()}
+        generation: {worker: _summary(some, times[generation], asked) for worker, some in workers.items()}
         for generation, workers in said.items()
     }
 
 
-def _said(statuses: Sequence[Sighting], recorded_ms: int, asked: "_Asked") -> Said:
+def _summary(statuses: Sequence[Sighting], recorded_ms: int, asked: "_Asked") -> Said:
     """`recorded_ms`: when the record of their generation was written."""
     times_ms = [one.at_ms for one in statuses]
     return Said(

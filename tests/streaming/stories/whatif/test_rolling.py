@@ -18,7 +18,7 @@ from rebalance_monitor.streaming.stories.whatif.consumer_migration import migrat
 from rebalance_monitor.streaming.stories.whatif.consumer_rolling import restarts, rolling_restarts
 from rebalance_monitor.streaming.stories.whatif.consumer_targets import target_ways
 from rebalance_monitor.streaming.stories.whatif.history import least_and_most
-from rebalance_monitor.streaming.stories.whatif.rolling_told import restarts_object, told_restarts
+from rebalance_monitor.streaming.stories.whatif.rolling_told import restart_lines, restarts_object
 from tests.streaming.stories.whatif.upgraded import moved_and_stopped
 
 VECTORS = Path(__file__).parents[3] / "vectors"
@@ -224,8 +224,8 @@ def test_where_workers_wait_no_restart_is_computed() -> None:
 
 def test_restarts_are_told_with_what_each_step_moves() -> None:
     told = restarts_object(until(CLASSIC, "j-upgrade", 1), COOPERATIVE, ConnectSetting(release="4.3"), there=True)
-    lines = list(told_restarts(told))
+    lines = list(restart_lines(told))
     assert lines[0] == "first rolling restart, with both assignors:"
     assert lines[3] == "  j-upgrade-2.0 on 127.0.0.1: 2 rebalances, moves 10, stops 15; then cooperative-sticky"
     gone = restarts_object([], COOPERATIVE, ConnectSetting(), there=False)
-    assert list(told_restarts(gone)) == ["rolling restarts: cannot tell: nobody is in the group"]
+    assert list(restart_lines(gone)) == ["rolling restarts: cannot tell: nobody is in the group"]

@@ -7,7 +7,7 @@ import pytest
 
 from rebalance_monitor.streaming.cli.group_sources import capture_of
 from rebalance_monitor.streaming.stories.known import Published
-from rebalance_monitor.streaming.stories.score import Fate, Foretold, JudgedPrediction, score_object, told_score
+from rebalance_monitor.streaming.stories.score import Fate, Foretold, JudgedPrediction, score_lines, score_object
 from rebalance_monitor.streaming.stories.whatif import scored as scoring
 from rebalance_monitor.streaming.stories.whatif.scored import scored
 from tests.vector_files import VECTORS
@@ -100,7 +100,7 @@ def test_as_much_is_computed_as_is_said(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_it_is_told_with_the_other_predictions() -> None:
     (own,) = groups("captures/sessioned-4.3.1")
-    assert told_score(score_object(scored(own))) == [
+    assert score_lines(score_object(scored(own))) == [
         "members leave (whatif): 3 of 3 predictions true",
         "members join (whatif): 4 of 4 predictions true",
         "a member bounces (whatif): 2 of 2 predictions true",

@@ -11,10 +11,10 @@ from rebalance_monitor.streaming.stories.whatif.advice import AskedHistory
 from rebalance_monitor.streaming.stories.whatif.advice_words import STANDBYS
 from rebalance_monitor.streaming.stories.whatif.streams_history import StreamsSetting
 from rebalance_monitor.streaming.stories.whatif.usual_advice import (
+    lines_of_others,
     looked_at,
+    notes_on,
     settings_of,
-    told_beside,
-    told_of_others,
     usual_object,
     worth_it,
 )
@@ -75,7 +75,7 @@ def test_what_would_have_been_saved_is_a_line_with_what_it_would_have_cost() -> 
 def test_what_would_have_saved_nothing_is_no_line() -> None:
     answer = told("captures/sessioned-4.3.1", "connect-main")
     assert worth_it(answer) == []
-    assert list(told_of_others(answer)) == ["Less than 10 % of each figure would have been saved with Kafka 4.3."]
+    assert list(lines_of_others(answer)) == ["Less than 10 % of each figure would have been saved with Kafka 4.3."]
 
 
 def test_a_tenth_is_worth_a_line_and_less_is_not() -> None:
@@ -93,17 +93,17 @@ def test_a_tenth_is_worth_a_line_and_less_is_not() -> None:
 
 def test_the_newest_generations_are_looked_at_and_that_there_were_more_is_said() -> None:
     whole = told("captures-groups/java-classic", "j-range")
-    assert (whole["all"], told_beside(whole)) == (True, [])
+    assert (whole["all"], notes_on(whole)) == (True, [])
     part = told("captures-groups/java-classic", "j-range", most_held=100)
     assert part["all"] is False
     assert 1 < part["generations"] < whole["generations"]
-    assert told_beside(part) == [f"There were more: only the newest {part['generations']} generations were looked at."]
+    assert notes_on(part) == [f"There were more: only the newest {part['generations']} generations were looked at."]
     assert told("captures-groups/java-classic", "j-range", most_held=0)["generations"] == 1, "at least one"
 
 
 def test_why_nothing_is_known_is_said_once_for_all_settings_that_it_holds_for() -> None:
     answer = told("captures-groups/java-classic", "j-range", most_held=0)
-    assert list(told_of_others(answer)) == [
+    assert list(lines_of_others(answer)) == [
         "Cannot tell with static members: the group's members are static already.",
         "Cannot tell with roundrobin, sticky, cooperative-sticky: no rebalance can be computed (there was none).",
     ]
