@@ -60,7 +60,8 @@ def _rule_page(title: str, rules: Sequence[Rule]) -> str:
         "## Known false positives",
         _bullets(_once(text for rule in rules for text in rule.exceptions)) or "Nothing known.",
         "## Kafka issues",
-        _bullets(f"[{issue}]({_JIRA}{issue})" for issue in sorted(_issues(rules))) or "None known.",
+        _bullets(f"[{issue}]({_JIRA}{issue})" for issue in sorted({issue for rule in rules for issue in rule.issues}))
+        or "None known.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -153,10 +154,6 @@ def rules_table() -> str:
             "",
         )
     )
-
-
-def _issues(rules: Iterable[Rule]) -> set[str]:
-    return {issue for rule in rules for issue in rule.issues}
 
 
 def _once(values: Iterable[_T]) -> tuple[_T, ...]:

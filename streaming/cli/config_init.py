@@ -35,14 +35,12 @@ def config_init(arguments: argparse.Namespace) -> int:
             file.write(text)
     except OSError as why:
         raise InputError(f"{out} can't be written ({why.strerror}); name a file that is not there yet") from why
-    print(f"{out} is written; {_left_to_do()}then run: rebalance-monitor config check --connect --config {out}")
+    dsn = "" if DSN in os.environ else f"give database.dsn, in it or as {DSN}, "
+    print(
+        f"{out} is written; fill in what its comments ask for, as far as you know it; {dsn}then run: rebalance-monitor"
+        f" config check --connect --config {out}"
+    )
     return DONE
-
-
-def _left_to_do() -> str:
-    """What must be there before the file will do."""
-    given = "" if DSN in os.environ else f"give database.dsn, in it or as {DSN}, "
-    return f"fill in what its comments ask for, as far as you know it; {given}"
 
 
 def _section(config: str | None, servers: str | None) -> ClusterSection:

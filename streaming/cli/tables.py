@@ -96,7 +96,8 @@ def _print_other_groups(console: Terminal, others: list[dict[str, Any]]) -> None
         return
     table = Table("group", "kind", "epoch", "members", "records", "first (UTC)", "last (UTC)", box=None)
     for group in others:
-        epoch = Text("deleted", style="yellow") if group["deleted"] else Text(str(_or_dash(group["epoch"])))
+        shown = "-" if group["epoch"] is None else str(group["epoch"])
+        epoch = Text("deleted", style="yellow") if group["deleted"] else Text(shown)
         when = clock(group["first_at_ms"]), clock(group["last_at_ms"])
         kind = OTHER_KINDS[group["group_kind"]]
         table.add_row(Text(group["group"] or "-"), kind, epoch, str(group["members"]), str(group["records"]), *when)
@@ -107,10 +108,6 @@ def _why(generation: dict[str, Any]) -> str:
     """The verdict's reason, and what is seen in a generation beyond its verdict."""
     reason = generation["verdict"]["reason"] or _progress(generation.get("epoch"))
     return "; ".join(filter(None, (reason, streams_line(generation.get("streams")))))
-
-
-def _or_dash(value: int | None) -> int | str:
-    return "-" if value is None else value
 
 
 def _not_judged(generations: list[dict[str, Any]], others: list[dict[str, Any]]) -> Iterator[str]:

@@ -72,7 +72,7 @@ class Addresses:
 
 def rules_titled(title: str) -> tuple[Rule, ...]:
     """Every rule of this title: several laws may share one."""
-    return CATALOGUE.titled(title)
+    return tuple(rule for rule in CATALOGUE.rules if rule.title == title)
 
 
 def alert_name(title: str) -> str:

@@ -219,7 +219,7 @@ def _judged(
         """What the leader may have known or done, the likeliest first."""
         for one in by:
             as_known.append(compared(members, current, one))
-            yield Candidate(as_known[-1:], those(_exact))
+            yield Candidate(as_known[-1:], those(lambda one: one.grade is Grade.MATCH))
         yield Candidate(as_known, those(_alike), sticky_verdict.OTHER_ORDER)
         for view in filter(gives, others):
             yield Candidate([compared(members, view, by[0])], those(_alike), sticky_verdict.OTHER_TOPICS)
@@ -241,10 +241,6 @@ def _judged(
             return Verdict(grade=Grade.EXPLAINABLE, assignor=assignor.name, reason=BY_LEADERS)
         return as_known[0]
     return replace(found.runs[0], grade=found.grade, reason=found.reason)
-
-
-def _exact(verdict: Verdict) -> bool:
-    return verdict.grade is Grade.MATCH
 
 
 def _alike(verdict: Verdict) -> bool:

@@ -103,15 +103,10 @@ class WaitingRecords:
     def stored(self) -> dict[int, bytes]:
         """The rows that are here and still wait, by position: those given as they were, the others as text."""
         here = {at: row for at, row in self._given.items() if self.queue.first <= at < self.queue.end}
-        here |= {at: waiting_text(one) for at, one in self._records.items() if at not in here}
+        here |= {at: dumps(one).encode("utf-8", "surrogatepass") for at, one in self._records.items() if at not in here}
         return dict(sorted(here.items()))
 
     def _at(self, position: int) -> Waiting:
         if position not in self._records:
             self._records[position] = self._read(self._given[position])
         return self._records[position]
-
-
-def waiting_text(waiting: Waiting) -> bytes:
-    """A waiting record as it is stored."""
-    return dumps(waiting).encode("utf-8", "surrogatepass")

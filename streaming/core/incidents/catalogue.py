@@ -23,6 +23,3 @@ class Catalogue:
         return self._by_code.get(code) or Rule(
             code=code, title=code, severity=Severity.INFO, report=True, alert="", wrong=""
         )
-
-    def titled(self, title: str) -> tuple[Rule, ...]:
-        return tuple(rule for rule in self.rules if rule.title == title)

@@ -103,10 +103,8 @@ def _name(advice: Mapping[str, Any]) -> str:
         return "static members"
     if advice["standbys"] is not None:
         return f"{STANDBYS} {advice['standbys']}"
-    return str(advice["assignor"] or _of_connect(advice))
-
-
-def _of_connect(advice: Mapping[str, Any]) -> str:
+    if advice["assignor"]:
+        return str(advice["assignor"])
     return f"the protocol {advice['protocol']}" if advice["protocol"] else f"Kafka {advice['release']}"
 
 

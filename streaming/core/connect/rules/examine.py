@@ -5,10 +5,7 @@ they state what holds whatever the leader had in mind; only when none of them na
 nothing explains, the laws of last resort do.
 """
 
-from collections.abc import Iterable
-
 from rebalance_monitor.streaming.core.incidents.finding import Finding
-from rebalance_monitor.streaming.core.incidents.rule import Rule
 from . import across, headers, last_resort, record, remembering, static, window
 from .context import RuleCheck, Scene, applies
 
@@ -28,8 +25,4 @@ def examine(scene: Scene) -> tuple[list[Finding], frozenset[str]]:
     found = [finding for law in asked for finding in law.broken(scene)]
     asked += [law for law in last_resort.LAWS if applies(law, scene)]
     found += last_resort.whole_answer(scene, found)
-    return found, frozenset(code for law in asked for code in _codes(law.rules))
-
-
-def _codes(rules: Iterable[Rule]) -> Iterable[str]:
-    return (rule.code for rule in rules)
+    return found, frozenset(rule.code for law in asked for rule in law.rules)
