@@ -13,7 +13,7 @@ from rebalance_monitor.streaming.core.costs import CostQuestion, answer, by_of
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
-from . import fleet
+from . import fleet, queries
 from .advice import USUAL_ADVICE_MS, RecentAdvice, usual_advice_object
 from .attention import Attention, LastsMs, by_the_catalogue, incident_object, storms
 from .contract import MOST_LINES
@@ -131,7 +131,7 @@ def group(source: PageSource, scope: Scope, values: Values) -> Object:
 
 
 def generations(source: PageSource, scope: Scope, values: Values) -> Object:
-    after = place(values.get("cursor"), (int, str, int, int))
+    after = place(values.get("cursor"), queries.GENERATIONS.place)
     where = _where(values, "cluster", "group", "grade", "since_ms", "until_ms")
     page = source.reader.generations(where, source.only(scope), values["limit"], after)
     cut_ms = source.reader.cut_before_ms()
@@ -164,7 +164,7 @@ def at_once(source: PageSource, scope: Scope, values: Values) -> Object:
 
 
 def summaries(source: PageSource, scope: Scope, values: Values) -> Object:
-    after = place(values.get("cursor"), (int, str, str, str, str))
+    after = place(values.get("cursor"), queries.SUMMARIES.place)
     where = _where(values, "cluster", "group", "kind")
     return _listed(source.reader.summaries(where, source.only(scope), values["limit"], after), _summary)
 
@@ -203,7 +203,7 @@ def lanes(source: PageSource, scope: Scope, values: Values) -> Object:
 
 
 def incidents(source: PageSource, scope: Scope, values: Values) -> Object:
-    after = place(values.get("cursor"), (int, str))
+    after = place(values.get("cursor"), queries.INCIDENTS.place)
     where = _where(values, "cluster", "group", "since_ms", "until_ms")
     page = source.reader.incidents(where, values["state"], source.only(scope), values["limit"], after)
     groups = sorted({row.key for row in page.items if not row.over})
@@ -212,21 +212,21 @@ def incidents(source: PageSource, scope: Scope, values: Values) -> Object:
 
 
 def incident_parts(source: PageSource, scope: Scope, values: Values) -> Object:
-    after = place(values.get("cursor"), (int, str, str))
+    after = place(values.get("cursor"), queries.PARTS.place)
     where = _where(values, "cluster", "group", "incident_id")
     page = source.reader.parts(where, source.only(scope), values["limit"], after)
     return _listed(page, lambda row: row.document)
 
 
 def connectors_and_tasks(source: PageSource, scope: Scope, values: Values) -> Object:
-    after = place(values.get("cursor"), (str, str, str, str))
+    after = place(values.get("cursor"), queries.CONNECTORS_AND_TASKS.place)
     where = _where(values, "cluster", "group", "agreement")
     page = source.reader.connectors_and_tasks(where, source.only(scope), values["limit"], after)
     return _listed(page, lambda row: row.document)
 
 
 def gaps(source: PageSource, scope: Scope, values: Values) -> Object:
-    after = place(values.get("cursor"), (int, str, str, int, int))
+    after = place(values.get("cursor"), queries.GAPS.place)
     keys = source.only(scope)
     if "group" in values:
         known = source.reader.names() if keys is None else keys

@@ -33,7 +33,7 @@ from rebalance_monitor.streaming.stories.six_lines import six_lines
 from rebalance_monitor.streaming.stories.story import GRADES, Story, story, words
 from rebalance_monitor.streaming.stories.whatif import usual_advice
 from rebalance_monitor.streaming.stories.why import notes_on, ranking, ranking_object, told_in_lines
-from . import fleet
+from . import fleet, queries
 from .api import NotFound, PageSource, health
 from .attention import incident_object
 from .contract import MOST, PREFIX
@@ -230,7 +230,7 @@ def group_page(
     state = source.group(scope, (cluster, group))
     history = read_history(source.reader, state.row, source.windows, window.from_ms, window.until_ms)
     where = {"cluster": cluster, "group": group}
-    after = place(before, (int, str, int, int))
+    after = place(before, queries.GENERATIONS.place)
     shown = source.reader.generations(where, None, GENERATIONS_SHOWN, after)
     newest = shown if after is None else source.reader.generations(where, None, 1)
     latest = newest.items[0] if newest.items else None

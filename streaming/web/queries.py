@@ -1,6 +1,27 @@
 """The longer statements of the reader, and their parts."""
 
-from typing import LiteralString
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, LiteralString
+
+from .rows import DocumentRow, GapRow, GenerationKey, IncidentRow, SummaryRow
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list that is read page by page. `select` gives the columns of an item, then those of its place in the list;
+    `order`: these, with their types."""
+
+    select: LiteralString
+    order: Mapping[LiteralString, LiteralString]
+    item: type[Any]
+    ascending: bool = False
+
+    @property
+    def place(self) -> list[type]:
+        """Of what a place is made."""
+        return [int if kind.startswith("int") else str for kind in self.order.values()]
+
 
 LEAST_NEWEST_DAY: LiteralString = "select min(coalesce(newest_day, -2147483648)) from rebalance_monitor.states"
 """Of some groups the day before which none has its latest generation."""
@@ -55,11 +76,12 @@ where cluster = %s and partition = %s and "offset" = %s and %s in (topic, '')
     ))
 order by at_ms + 0 desc, topic_id limit 1
 """
-KEYS: LiteralString = """
-select cluster, topic_id, partition, "offset", day, at_ms, topic_id, partition, "offset"
-from rebalance_monitor.stored_generations
-"""
-"""Of generations, and their places in a list."""
+GENERATIONS = Listing(
+    'select cluster, topic_id, partition, "offset", day, at_ms, topic_id, partition, "offset"'
+    " from rebalance_monitor.stored_generations",
+    {"at_ms": "int8", "topic_id": "text", "partition": "int4", '"offset"': "int8"},
+    GenerationKey,
+)
 # A statement for each day, which it names: contents of that day are planned over, and not those of all.
 OF_DAY: LiteralString = """
 select cluster, topic_id, partition, "offset", day, document, cluster, "group", judged_by
@@ -74,19 +96,40 @@ INCIDENT: LiteralString = (
     " (select l.rule from rebalance_monitor.incidents l where l.incident_id = incidents.led_by),"
     " opened_at_ms, incident_id from rebalance_monitor.incidents"
 )
-"""An incident's row, and its place in a list."""
+INCIDENTS = Listing(INCIDENT, {"opened_at_ms": "int8", "incident_id": "text"}, IncidentRow)
+PARTS = Listing(
+    'select document, cluster, "group", opened_at_ms, incident_id, part from (select p.document,'
+    ' p.opened_at_ms, p.part, i.cluster, i."group", incident_id from rebalance_monitor.incident_parts p'
+    " join rebalance_monitor.incidents i using (incident_id)) as parts",
+    {"opened_at_ms": "int8", "incident_id": "text", "part": "text"},
+    DocumentRow,
+    ascending=True,
+)
+CONNECTORS_AND_TASKS = Listing(
+    'select document, cluster, "group", cluster, "group", type, id from rebalance_monitor.connectors_and_tasks',
+    {"cluster": "text", '"group"': "text", "type": "text", "id": "text"},
+    DocumentRow,
+    ascending=True,
+)
+SUMMARIES = Listing(
+    'select cluster, "group", day, kind, name, count, day, cluster, "group", kind, name'
+    " from rebalance_monitor.daily_summaries",
+    {"day": "int4", "cluster": "text", '"group"': "text", "kind": "text", "name": "text"},
+    SummaryRow,
+)
 WINDOW: LiteralString = """
 select cluster, "groups", owner, reason, from_ms,
     least(until_ms, (extract(epoch from ended_at) * 1000)::int8) as until_ms, window_id::text
 from rebalance_monitor.maintenance
 """
 FOUND_US: LiteralString = "(extract(epoch from found_at) * 1000000)::int8"
-GAP: LiteralString = f"""
-select cluster, topic, partition, from_offset, to_offset, reason, {FOUND_US} / 1000,
-    (extract(epoch from acknowledged_at) * 1000)::int8, acknowledged_by, acknowledged_operator,
-    {FOUND_US}, cluster, topic_id, partition, from_offset
-from rebalance_monitor.gaps h
-"""
+GAPS = Listing(
+    "select cluster, topic, partition, from_offset, to_offset, reason,"
+    f" {FOUND_US} / 1000, (extract(epoch from acknowledged_at) * 1000)::int8, acknowledged_by, acknowledged_operator,"
+    f" {FOUND_US}, cluster, topic_id, partition, from_offset from rebalance_monitor.gaps h",
+    {FOUND_US: "int8", "cluster": "text", "topic_id": "text", "partition": "int4", "from_offset": "int8"},
+    GapRow,
+)
 CONCERNED: LiteralString = """(
     (h.cluster, h.topic) in (select * from unnest(%s::text[], %s::text[])) or exists (
         select from rebalance_monitor.stored_generations g

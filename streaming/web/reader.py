@@ -14,15 +14,12 @@ from .coordinator_reasons import with_said
 from .day_spans import before, since, spans, within
 from .rows import (
     Document,
-    DocumentRow,
-    GapRow,
     GenerationKey,
     GenerationRow,
     GroupName,
     GroupRow,
     IncidentRow,
     ListPage,
-    SummaryRow,
 )
 from .statements import Statements
 
@@ -75,15 +72,7 @@ class Reader(Statements):
         page = ListPage([])
         conditions, values = _conditions(where, only)
         for days, bounds in spans(where, self._newest_day(where), None if after is None else after[0]):
-            page = self._page(
-                queries.KEYS,
-                {"at_ms": "int8", "topic_id": "text", "partition": "int4", '"offset"': "int8"},
-                GenerationKey,
-                [*conditions, *days],
-                [*values, *bounds],
-                limit,
-                after,
-            )
+            page = self._page(queries.GENERATIONS, [*conditions, *days], [*values, *bounds], limit, after)
             if page.next is not None:
                 break
         return ListPage(with_said(self._of(page.items), self._rows), page.next)
@@ -177,33 +166,13 @@ class Reader(Statements):
         conditions, values = _conditions(where, only, _LASTING)
         if state != "all":
             conditions.append(queries.OPEN if state == "open" else f"not {queries.OPEN}")
-        return self._page(
-            queries.INCIDENT,
-            {"opened_at_ms": "int8", "incident_id": "text"},
-            IncidentRow,
-            conditions,
-            values,
-            limit,
-            after,
-        )
+        return self._page(queries.INCIDENTS, conditions, values, limit, after)
 
     def parts(
         self, where: dict[str, Any], only: Collection[GroupName] | None, limit: int, after: Sequence[Any] | None = None
     ) -> ListPage:
         """Every finding of the incidents, the earliest first."""
-        conditions, values = _conditions(where, only)
-        return self._page(
-            'select document, cluster, "group", opened_at_ms, incident_id, part from (select p.document,'
-            ' p.opened_at_ms, p.part, i.cluster, i."group", incident_id from rebalance_monitor.incident_parts p'
-            " join rebalance_monitor.incidents i using (incident_id)) as parts",
-            {"opened_at_ms": "int8", "incident_id": "text", "part": "text"},
-            DocumentRow,
-            conditions,
-            values,
-            limit,
-            after,
-            ascending=True,
-        )
+        return self._page(queries.PARTS, *_conditions(where, only), limit, after)
 
     def connectors_and_tasks(
         self, where: dict[str, Any], only: Collection[GroupName] | None, limit: int, after: Sequence[Any] | None = None
@@ -212,16 +181,7 @@ class Reader(Statements):
         conditions, values = _conditions(where, only)
         if "agreement" not in where:
             conditions.append("agreement <> 'gone'")
-        return self._page(
-            'select document, cluster, "group", cluster, "group", type, id from rebalance_monitor.connectors_and_tasks',
-            {"cluster": "text", '"group"': "text", "type": "text", "id": "text"},
-            DocumentRow,
-            conditions,
-            values,
-            limit,
-            after,
-            ascending=True,
-        )
+        return self._page(queries.CONNECTORS_AND_TASKS, conditions, values, limit, after)
 
     def progress(self, key: GroupName) -> Document | None:
         """How far the group's members had come when brokers were asked last; None if they never were."""
@@ -264,21 +224,7 @@ class Reader(Statements):
             topics = [(cluster, topic) for (cluster, _), named in concerned.items() for topic in named]
             conditions.append(queries.CONCERNED)
             values += [*_columns(topics), *_columns(concerned)]
-        return self._page(
-            queries.GAP,
-            {
-                queries.FOUND_US: "int8",
-                "cluster": "text",
-                "topic_id": "text",
-                "partition": "int4",
-                "from_offset": "int8",
-            },
-            GapRow,
-            conditions,
-            values,
-            limit,
-            after,
-        )
+        return self._page(queries.GAPS, conditions, values, limit, after)
 
     def cut_before_ms(self) -> int | None:
         """Before when only summaries are left; None while nothing was cut."""
@@ -289,15 +235,7 @@ class Reader(Statements):
         self, where: dict[str, Any], only: Collection[GroupName] | None, limit: int, after: Sequence[Any] | None = None
     ) -> ListPage:
         """What is left of days, the newest first."""
-        return self._page(
-            'select cluster, "group", day, kind, name, count, day, cluster, "group", kind, name'
-            " from rebalance_monitor.daily_summaries",
-            {"day": "int4", "cluster": "text", '"group"': "text", "kind": "text", "name": "text"},
-            SummaryRow,
-            *_conditions(where, only),
-            limit,
-            after,
-        )
+        return self._page(queries.SUMMARIES, *_conditions(where, only), limit, after)
 
     def costs(self, question: CostQuestion, only: Collection[GroupName] | None, limit: int) -> list[CostEntry]:
         """What rebalances cost, with the words that are needed; so many sums at most."""

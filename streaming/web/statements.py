@@ -11,6 +11,7 @@ from typing import Any, LiteralString, Protocol
 
 import psycopg
 
+from .queries import Listing
 from .rows import ListPage
 
 WAIT_S = 3.0
@@ -44,30 +45,24 @@ class Statements:
 
     def _page(
         self,
-        select: LiteralString,
-        order: Mapping[LiteralString, LiteralString],
-        item: type[Any],
+        listing: Listing,
         conditions: list[LiteralString],
         values: list[Any],
         limit: int,
         after: Sequence[Any] | None,
-        *,
-        ascending: bool = False,
     ) -> ListPage:
-        """Items behind the place `after`; the columns of `select` are those of the item, then that place.
-
-        `order`: the columns of the place, with their types.
-        """
+        """Items behind the place `after`."""
+        order, ascending = listing.order, listing.ascending
         if after is not None:
             places = ", ".join(f"%s::{kind}" for kind in order.values())
             conditions = [*conditions, f"({', '.join(order)}) {'>' if ascending else '<'} ({places})"]
             values = [*values, *after]
-        width = len(item._fields)
+        width = len(listing.item._fields)
         where = f" where {' and '.join(conditions)}" if conditions else ""
         by = ", ".join(name if ascending else f"{name} desc" for name in order)
-        rows = self._rows(f"{select}{where} order by {by} limit %s", [*values, limit + 1])
+        rows = self._rows(f"{listing.select}{where} order by {by} limit %s", [*values, limit + 1])
         more = list(rows[limit - 1][width:]) if len(rows) > limit else None
-        return ListPage([item(*row[:width]) for row in rows[:limit]], more)
+        return ListPage([listing.item(*row[:width]) for row in rows[:limit]], more)
 
     def _rows(
         self, statement: LiteralString | bytes, values: Sequence[Any] | Mapping[str, Any] = ()
