@@ -17,15 +17,14 @@ Lists have their int32 count in front.
 
 import struct
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lab.cluster.java import Java
-from lab.oracle.program import FOLDER, Program, fetched, string
+from lab.oracle.program import FOLDER, Program, fetched, listed, optional, string
 
-SOURCE = Path(__file__).with_name("BrokerAssignors.java")
 KINDS = ("uniform", "range", "simple", "streams-sticky")
 ROLES = ("active", "standby", "warmup")
 _API_JAR_SINCE = (3, 8)
@@ -56,8 +55,8 @@ def class_path(java: Java, release: str) -> str:
 class BrokerRunner(Program):
     """One JVM with the group coordinator's classes of one release."""
 
-    def __init__(self, java: Java, release: str, *, options: tuple[str, ...] = ("-Xmx512m",)) -> None:
-        super().__init__(java, SOURCE, class_path(java, release), release, options)
+    source = Path(__file__).with_name("BrokerAssignors.java")
+    classes = staticmethod(class_path)
 
     def play(self, kind: str, given: Mapping[str, Any], repeats: int = 0) -> Played:
         """Assign once, then `repeats` times more with the time taken."""
@@ -98,23 +97,23 @@ def _group(given: Mapping[str, Any]) -> bytes:
     ]
     members = [
         string(one["id"])
-        + _optional(one.get("instance"))
-        + _optional(one.get("rack"))
-        + _list(string, one["subscribed"])
-        + _list(lambda entry: _id(entry[0]) + _ints(entry[1]), one["previous"])
+        + optional(one.get("instance"))
+        + optional(one.get("rack"))
+        + listed(string, one["subscribed"])
+        + listed(lambda entry: _id(entry[0]) + _ints(entry[1]), one["previous"])
         for one in given["members"]
     ]
-    return struct.pack(">?", homogeneous(given)) + _list(bytes, topics) + _list(bytes, members)
+    return struct.pack(">?", homogeneous(given)) + listed(bytes, topics) + listed(bytes, members)
 
 
 def _streams(given: Mapping[str, Any]) -> bytes:
     return (
-        _list(lambda one: string(one[0]) + string(one[1]), (given.get("configs") or {}).items())
-        + _list(
+        listed(lambda one: string(one[0]) + string(one[1]), (given.get("configs") or {}).items())
+        + listed(
             lambda one: string(one[0]) + struct.pack(">i?", one[1]["partitions"], one[1]["stateful"]),
             given["subtopologies"].items(),
         )
-        + _list(
+        + listed(
             lambda one: string(one["id"]) + string(one["processId"]) + _tasks(one["active"]) + _tasks(one["standby"]),
             given["members"],
         )
@@ -123,16 +122,11 @@ def _streams(given: Mapping[str, Any]) -> bytes:
 
 def _racks(topic: Mapping[str, Any]) -> bytes:
     racks = topic.get("racks") or [()] * topic["partitions"]
-    return b"".join(_list(string, one) for one in racks)
+    return b"".join(listed(string, one) for one in racks)
 
 
 def _tasks(tasks: Iterable[tuple[str, Sequence[int]]]) -> bytes:
-    return _list(lambda one: string(one[0]) + _ints(one[1]), tasks)
-
-
-def _list(encode: Callable[[Any], bytes], items: Iterable[Any]) -> bytes:
-    encoded = [encode(item) for item in items]
-    return struct.pack(">i", len(encoded)) + b"".join(encoded)
+    return listed(lambda one: string(one[0]) + _ints(one[1]), tasks)
 
 
 def _ints(numbers: Sequence[int]) -> bytes:
@@ -141,7 +135,3 @@ def _ints(numbers: Sequence[int]) -> bytes:
 
 def _id(text: str) -> bytes:
     return urlsafe_b64decode(text + "==")
-
-
-def _optional(text: str | None) -> bytes:
-    return b"\x00" if text is None else b"\x01" + string(text)

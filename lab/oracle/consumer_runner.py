@@ -11,15 +11,13 @@ A group is the `input` of a `consumer-assign` case, as `rebalance-monitor plan` 
 
 import struct
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lab.cluster.java import Java
-from lab.oracle.program import FOLDER, Program, Timed, blob, fetched, string
-
-SOURCE = Path(__file__).with_name("ConsumerAssignors.java")
+from lab.oracle.program import FOLDER, Program, Timed, blob, fetched, listed, optional, string
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +38,8 @@ def class_path(java: Java, release: str) -> str:
 class ConsumerRunner(Program):
     """One JVM with the client's classes of one release; a context manager."""
 
-    def __init__(self, java: Java, release: str, *, options: tuple[str, ...] = ("-Xmx512m",)) -> None:
-        super().__init__(java, SOURCE, class_path(java, release), release, options)
+    source = Path(__file__).with_name("ConsumerAssignors.java")
+    classes = staticmethod(class_path)
 
     def answer(
         self, assignor: str, given: Mapping[str, Any], timed: Timed = Timed.NOTHING, repeats: int = 0
@@ -62,19 +60,17 @@ class ConsumerRunner(Program):
 
 
 def _group(assignor: str, given: Mapping[str, Any], timed: Timed, repeats: int) -> bytes:
-    out = bytearray(string(assignor) + struct.pack(">iii", timed, repeats, len(given["brokers"])))
-    for broker, rack in given["brokers"].items():
-        out += struct.pack(">i", int(broker)) + _optional(rack)
-    out += struct.pack(">i", len(given["topics"]))
-    for topic, partitions in given["topics"].items():
-        out += string(topic) + struct.pack(">i", len(partitions))
-        for replicas in partitions:
-            out += struct.pack(f">i{len(replicas)}i", len(replicas), *replicas)
-    out += struct.pack(">i", len(given["members"]))
-    for member in given["members"]:
-        out += string(member["id"]) + _optional(member.get("instance")) + blob(b64decode(member["subscription"]))
-    return bytes(out)
+    return (
+        string(assignor)
+        + struct.pack(">ii", timed, repeats)
+        + listed(lambda one: struct.pack(">i", int(one[0])) + optional(one[1]), given["brokers"].items())
+        + listed(lambda one: string(one[0]) + listed(_replicas, one[1]), given["topics"].items())
+        + listed(
+            lambda one: string(one["id"]) + optional(one.get("instance")) + blob(b64decode(one["subscription"])),
+            given["members"],
+        )
+    )
 
 
-def _optional(text: str | None) -> bytes:
-    return b"\x00" if text is None else b"\x01" + string(text)
+def _replicas(brokers: Sequence[int]) -> bytes:
+    return struct.pack(f">i{len(brokers)}i", len(brokers), *brokers)

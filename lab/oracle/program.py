@@ -7,11 +7,11 @@ requests and answers are told by the module that speaks to it.
 import shutil
 import struct
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Any, ClassVar, Self
 
 from lab.cluster import jars
 from lab.cluster.java import Java
@@ -78,12 +78,17 @@ def _eclipse(java: Java) -> list[str]:
 
 
 class Program:
-    """One JVM that runs a program with the classes of one release; a context manager."""
+    """One JVM that runs a program with the classes of one release, which `classes` fetches; a context manager."""
 
-    def __init__(self, java: Java, source: Path, class_path: str, release: str, options: tuple[str, ...]) -> None:
+    source: ClassVar[Path]
+    classes: ClassVar["staticmethod[[Java, str], str]"]
+    memory: ClassVar[str] = "-Xmx512m"
+
+    def __init__(self, java: Java, release: str) -> None:
         self.release = release
+        class_path = f"{compiled(java, self.source)}:{self.classes(java, release)}"
         self._process = subprocess.Popen(
-            [java.command, *options, "-cp", f"{compiled(java, source)}:{class_path}", source.stem],
+            [java.command, self.memory, "-cp", class_path, self.source.stem],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         assert self._process.stdin is not None
@@ -135,3 +140,14 @@ def string(text: str) -> bytes:
 def blob(raw: bytes) -> bytes:
     """Bytes as they stand in a request."""
     return struct.pack(">i", len(raw)) + raw
+
+
+def optional(text: str | None) -> bytes:
+    """A text that may be missing."""
+    return b"\x00" if text is None else b"\x01" + string(text)
+
+
+def listed(encode: Callable[[Any], bytes], items: Iterable[Any]) -> bytes:
+    """A list, each element by `encode`."""
+    encoded = [encode(item) for item in items]
+    return struct.pack(">i", len(encoded)) + b"".join(encoded)

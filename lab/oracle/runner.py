@@ -19,9 +19,7 @@ from typing import Any
 
 from lab.cluster import jars
 from lab.cluster.java import Java
-from lab.oracle.program import FOLDER, Program, Timed, blob, fetched, string
-
-SOURCE = Path(__file__).with_name("Runner.java")
+from lab.oracle.program import FOLDER, Program, Timed, blob, fetched, listed, string
 
 Answer = dict[str, bytes] | str
 """Assignment bytes by member, or the exception that the leader's round ended with."""
@@ -47,8 +45,8 @@ def class_path(java: Java, release: str) -> str:
 class Runner(Program):
     """One JVM with Connect's classes of one release; a context manager."""
 
-    def __init__(self, java: Java, release: str, *, options: tuple[str, ...] = ("-Xmx512m",)) -> None:
-        super().__init__(java, SOURCE, class_path(java, release), release, options)
+    source = Path(__file__).with_name("Runner.java")
+    classes = staticmethod(class_path)
 
     def play(self, given: Mapping[str, Any], timed: Timed = Timed.NOTHING, repeats: int = 0) -> Played:
         """Play all rounds once, then `repeats` times anew with the last round timed."""
@@ -75,14 +73,10 @@ def _scenario(given: Mapping[str, Any], timed: Timed, repeats: int) -> bytes:
         out += _config(round_["config"])
         fresh = round_.get("fresh_config")
         out += b"\x01" + _config(fresh) if fresh else b"\x00"
-        out += struct.pack(">i", len(round_["members"]))
-        for member in round_["members"]:
-            out += string(member["id"]) + blob(b64decode(member["subscription"]))
+        out += listed(lambda one: string(one["id"]) + blob(b64decode(one["subscription"])), round_["members"])
     return bytes(out)
 
 
 def _config(config: Mapping[str, Any]) -> bytes:
-    out = bytearray(struct.pack(">qi", config["offset"], len(config["connectors"])))
-    for name, tasks in config["connectors"].items():
-        out += string(name) + struct.pack(">i", tasks)
-    return bytes(out)
+    jobs = listed(lambda one: string(one[0]) + struct.pack(">i", one[1]), config["connectors"].items())
+    return struct.pack(">q", config["offset"]) + jobs

@@ -23,9 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.cluster.java import Java
-from lab.oracle.program import FOLDER, Program, fetched, string
+from lab.oracle.program import FOLDER, Program, fetched, listed, optional, string
 
-SOURCE = Path(__file__).with_name("StreamsAssignors.java")
 CLASSES = {
     "ha": "HighAvailabilityTaskAssignor",
     "legacy_sticky": "LegacyStickyTaskAssignor",
@@ -50,8 +49,9 @@ def class_path(java: Java, release: str) -> str:
 class StreamsRunner(Program):
     """One JVM with Kafka Streams' classes of one release; a context manager."""
 
-    def __init__(self, java: Java, release: str, *, options: tuple[str, ...] = ("-Xmx1g",)) -> None:
-        super().__init__(java, SOURCE, class_path(java, release), release, options)
+    source = Path(__file__).with_name("StreamsAssignors.java")
+    classes = staticmethod(class_path)
+    memory = "-Xmx1g"
 
     def answer(self, given: Mapping[str, Any], *, racks_known: bool, repeats: int = 0) -> Answered:
         """The answer, then the times of `repeats` further ones."""
@@ -97,30 +97,22 @@ def _application(given: Mapping[str, Any], *, racks_known: bool) -> bytes:
         out += string(task["id"])
         out += struct.pack(">ii?q", subtopology, partition, task["stateful"], task.get("endOffsetSum") or 0)
         out += _strings(task["partitions"]) + _strings(task["changelogs"])
-    out += struct.pack(">i", len(given["clients"]))
-    for client in given["clients"]:
-        out += _client(client)
+    out += listed(_client, given["clients"]) + struct.pack(">?", racks_known)
     racks = given.get("racks") or {} if racks_known else {}
-    out += struct.pack(">?i", racks_known, len(racks))
-    for partition, known in racks.items():
-        out += string(partition) + _strings(rack for rack in known if rack is not None)
-    return bytes(out)
+    return bytes(out) + listed(
+        lambda one: string(one[0]) + _strings(rack for rack in one[1] if rack is not None), racks.items()
+    )
 
 
 def _client(client: Mapping[str, Any]) -> bytes:
-    out = bytearray(string(client["processId"]) + struct.pack(">i", len(client["tags"])))
-    for name, value in client["tags"].items():
-        out += string(name) + string(value)
-    out += struct.pack(">i", len(client["consumers"]))
-    for consumer in client["consumers"]:
-        out += string(consumer["id"])
-        out += b"\x00" if consumer["rack"] is None else b"\x01" + string(consumer["rack"])
-        out += _strings(consumer["owned"]) + struct.pack(">i", len(consumer["offsetSums"]))
-        for task, total in consumer["offsetSums"].items():
-            out += string(task) + struct.pack(">q", total)
-    return bytes(out)
+    tags = listed(lambda one: string(one[0]) + string(one[1]), client["tags"].items())
+    return string(client["processId"]) + tags + listed(_consumer, client["consumers"])
+
+
+def _consumer(consumer: Mapping[str, Any]) -> bytes:
+    sums = listed(lambda one: string(one[0]) + struct.pack(">q", one[1]), consumer["offsetSums"].items())
+    return string(consumer["id"]) + optional(consumer["rack"]) + _strings(consumer["owned"]) + sums
 
 
 def _strings(texts: Iterable[str]) -> bytes:
-    listed = list(texts)
-    return struct.pack(">i", len(listed)) + b"".join(string(text) for text in listed)
+    return listed(string, texts)
