@@ -9,7 +9,7 @@ from struct import Struct, error
 
 from . import wire
 from .coordinator_records import decode_record
-from .offsets_topic import Key, decode_key
+from .offsets_topic import decode_key
 from .outcomes import Decoded
 
 REMEMBERED_KEYS = 65_536
@@ -22,10 +22,13 @@ _TOPIC_ID, _TOPIC_ID_BYTES = b"\x01\x00\x10", 19
 
 
 @lru_cache(REMEMBERED_KEYS)
-def commit_place(key: bytes) -> Key | None:
+def commit_place(key: bytes) -> tuple[str, str, int] | None:
     """The group, topic and partition that a key names; None where it is no commit's, or cannot be read."""
     outcome = decode_key(key)
-    return outcome.value if isinstance(outcome, Decoded) and outcome.value.topic is not None else None
+    place = outcome.value if isinstance(outcome, Decoded) else None
+    if place is None or place.topic is None or place.partition is None:
+        return None
+    return place.group, place.topic, place.partition
 
 
 def committed(key: bytes, value: bytes) -> tuple[int, int] | None:

@@ -11,45 +11,39 @@ that ended, no record says (`commits`).
 """
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from rebalance_monitor.schemas.offset_commits import commit_place, committed
 
-
-class LoggedCommit(NamedTuple):
-    """`offset`: None where it was deleted, and then there is no `commit_ms` (by the coordinator's clock)."""
-
-    group: str
-    topic: str
-    partition: int
-    offset: int | None
-    commit_ms: int | None
+LoggedCommits: TypeAlias = Mapping[tuple[str, int], tuple[int, int] | None]
+"""By topic and partition: the offset, and when it was committed (ms, by the coordinator's clock); None: deleted."""
 
 
 class LastCommits(NamedTuple):
-    """`readable`: no record that may be a commit of these groups was one that nobody can read."""
+    """By group. `readable`: no record that may be a commit of these groups was one that nobody can read."""
 
-    commits: tuple[LoggedCommit, ...]
+    groups: Mapping[str, LoggedCommits]
     readable: bool = True
 
 
-NO_COMMITS = LastCommits(())
+NO_COMMITS = LastCommits({})
 
 
 def last_commits(raw: Mapping[bytes, bytes | None], wanted: Callable[[str], bool]) -> LastCommits:
     """`raw`: the last value of each key. `wanted`: whether a group's commits are."""
-    found: list[LoggedCommit] = []
+    groups: dict[str, dict[tuple[str, int], tuple[int, int] | None]] = {}
     readable = True
     for key, value in raw.items():
         place = commit_place(key)
-        if place is None or place.topic is None or place.partition is None:
+        if place is None:
             readable = False
-        elif not wanted(place.group):
             continue
-        elif value is None:
-            found.append(LoggedCommit(place.group, place.topic, place.partition, None, None))
-        elif (told := committed(key, value)) is None:
+        group, topic, partition = place
+        if not wanted(group):
+            continue
+        told = None if value is None else committed(key, value)
+        if told is None and value is not None:
             readable = False
         else:
-            found.append(LoggedCommit(place.group, place.topic, place.partition, *told))
-    return LastCommits(tuple(found), readable)
+            groups.setdefault(group, {})[topic, partition] = told
+    return LastCommits(groups, readable)

@@ -11,7 +11,7 @@ from rebalance_monitor.streaming.core.model.printed import OffsetCommit
 from rebalance_monitor.streaming.core.model.results import Source
 from rebalance_monitor.streaming.core.reading.commits import decode_commit
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
-from rebalance_monitor.streaming.core.reading.last_commits import LoggedCommit, last_commits
+from rebalance_monitor.streaming.core.reading.last_commits import LastCommits, last_commits
 from tests.streaming.core.test_commits import KEY, TIME, WITH_TOPIC_ID, WRITTEN, written_by_kafka
 from tests.vector_files import VECTORS, json_lines
 
@@ -23,17 +23,17 @@ def everybody(_: str) -> bool:
     return True
 
 
-def slowly(key: bytes, value: bytes | None) -> LoggedCommit | None:
-    """By the decoder that reads all of it; None where it cannot be read."""
+def slowly(key: bytes, value: bytes | None) -> LastCommits:
+    """By the decoder that reads all of it."""
     told = decode_commit("c", AT, key, value)
     if not isinstance(told, OffsetCommit):
-        return None
-    return LoggedCommit(told.group, told.topic, told.partition, told.offset, told.commit_ms)
+        return LastCommits({}, readable=False)
+    at = None if told.offset is None or told.commit_ms is None else (told.offset, told.commit_ms)
+    return LastCommits({told.group: {(told.topic, told.partition): at}})
 
 
 def same(key: bytes, value: bytes | None) -> bool:
-    quick, slow = last_commits({key: value}, everybody), slowly(key, value)
-    return quick == ((), False) if slow is None else quick == ((slow,), True)
+    return last_commits({key: value}, everybody) == slowly(key, value)
 
 
 def commits_of(lines: Iterator[dict[str, str | None]]) -> Iterator[tuple[bytes, bytes | None]]:
@@ -49,8 +49,8 @@ def test_bytes_of_kafkas_own_serializers() -> None:
     assert all(same(*one) for one in records)
     for version, (hexed, _, _) in WRITTEN.items():
         key = b"\x00\x00" + KEY[2:] if version == 0 else KEY
-        assert last_commits({key: bytes.fromhex(hexed)}, everybody).commits == (LoggedCommit("g", "t", 3, 42, TIME),)
-    assert last_commits({KEY: bytes.fromhex(WITH_TOPIC_ID)}, everybody).commits[0].offset == 42
+        assert last_commits({key: bytes.fromhex(hexed)}, everybody).groups == {"g": {("t", 3): (42, TIME)}}
+    assert last_commits({KEY: bytes.fromhex(WITH_TOPIC_ID)}, everybody).groups == {"g": {("t", 3): (42, TIME)}}
 
 
 def test_real_captures() -> None:
@@ -79,4 +79,4 @@ def test_of_each_partition_the_last_one_of_groups_that_are_wanted() -> None:
         raw[key] = bytes.fromhex("0003") + offset.to_bytes(8, "big") + bytes.fromhex(WRITTEN[3][0])[10:]
     raw[b"\x00\x01\x00\x01c" + KEY[5:]] = None
     told = last_commits(raw, {"a", "c"}.__contains__)
-    assert told == ((LoggedCommit("a", "t", 3, 3, TIME), LoggedCommit("c", "t", 3, None, None)), True)
+    assert told == LastCommits({"a": {("t", 3): (3, TIME)}, "c": {("t", 3): None}})
