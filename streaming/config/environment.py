@@ -113,7 +113,7 @@ def known_keys(place: Sequence[str | int]) -> list[str]:
         fields = [section.model_fields[part] for section in sections if part in section.model_fields]
         if fields:
             sections = [found for field in fields for found in _sections(field.annotation)]
-    return sorted({key for section in sections for key in section.model_fields})
+    return sorted({one.alias or key for section in sections for key, one in section.model_fields.items()})
 
 
 def _sections(annotation: Any) -> Iterator[type[Section]]:

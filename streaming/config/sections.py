@@ -2,9 +2,9 @@
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, SecretStr
 
 from rebalance_monitor.streaming.core.model.settings import (
     CRASH_LOOP_MS,
@@ -179,6 +179,13 @@ class PollingSection(Section):
     progress: bool = True
     progress_every_ms: Annotated[int, Field(ge=1_000, le=300_000)] = 30_000
     progress_groups: Annotated[tuple[Pattern, ...], FromText] = ("*",)
+
+
+class LagSection(Section):
+    """`from`: where committed offsets are from: what brokers say when asked, or the commits that stand in the log."""
+
+    model_config = ConfigDict(serialize_by_alias=True)
+    from_: Annotated[Literal["poll", "log"], Field(alias="from")] = "poll"
 
 
 class ReadySection(Section):

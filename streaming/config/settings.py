@@ -23,6 +23,7 @@ from .sections import (
     GapSection,
     HttpSection,
     JudgeSection,
+    LagSection,
     PollingSection,
     ReadySection,
     SourceSection,
@@ -42,6 +43,7 @@ class Settings(Section):
     source: SourceSection = Field(default_factory=SourceSection)
     judge: JudgeSection = Field(default_factory=JudgeSection)
     polling: PollingSection = Field(default_factory=PollingSection)
+    lag: LagSection = Field(default_factory=LagSection)
     ready: ReadySection = Field(default_factory=ReadySection)
     gap: GapSection = Field(default_factory=GapSection)
     storage: StorageSection = Field(default_factory=StorageSection)

@@ -5,12 +5,13 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from rebalance_monitor.streaming.config.clusters import POLL, ClusterSection
-from rebalance_monitor.streaming.config.sections import PollingSection
+from rebalance_monitor.streaming.config.clusters import LOG, POLL, ClusterSection
+from rebalance_monitor.streaming.config.settings import Settings
 from .apart import OffsetsApart
 from .asking import KafkaTopics
 from .asking_snapshots import KafkaSnapshots
 from .asking_states import KafkaGroupStates
+from .logged_offsets import LoggedOffsets
 from .progress import ProgressPoller, TurnsPolled
 from .snapshots import SnapshotPoller
 from .states import StatePoller, Watched
@@ -19,12 +20,14 @@ from .topics import TopicPoller
 
 @dataclass(frozen=True, slots=True)
 class Pollers:
-    """None: nobody is to ask. `groups`: the source of a cluster whose groups are polled."""
+    """None: nobody is to ask. `groups`: the source of a cluster whose groups are polled; `logged`: what the log tells
+    of groups' offsets."""
 
     topics: TopicPoller | None = None
     states: StatePoller | None = None
     groups: SnapshotPoller | None = None
     progress: ProgressPoller | None = None
+    logged: LoggedOffsets | None = None
 
     def look(self) -> None:
         """Each says so where a request does not end at all."""
@@ -38,9 +41,9 @@ class PollsObserved(Watched, TurnsPolled, Protocol):
 
 
 @contextmanager
-def polled(section: ClusterSection, polling: PollingSection, observer: PollsObserved) -> Iterator[Pollers]:
+def polled(section: ClusterSection, settings: Settings, observer: PollsObserved) -> Iterator[Pollers]:
     """Pollers that run as long as the block, as the configuration wants them."""
-    client = section.librdkafka()
+    client, polling = section.librdkafka(), settings.polling
     topics = TopicPoller(KafkaTopics(client), observer, polling.topics_every_ms / 1000) if polling.topics else None
     states = None
     if polling.group_states:
@@ -49,11 +52,16 @@ def polled(section: ClusterSection, polling: PollingSection, observer: PollsObse
     if section.source == POLL:
         groups = SnapshotPoller(KafkaSnapshots(client), observer, polling.groups_every_ms / 1000)
     offsets = OffsetsApart(client)
-    progress = ProgressPoller(offsets, observer, polling.progress_every_ms / 1000) if polling.progress else None
+    logged: LoggedOffsets | None = None
+    if polling.progress and section.source == LOG and settings.lag.from_ == "log":
+        logged = LoggedOffsets(settings.source.offsets_topic, polling.progress_groups)
+    progress: ProgressPoller | None = None
+    if polling.progress:
+        progress = ProgressPoller(offsets, observer, polling.progress_every_ms / 1000, logged=logged)
     with ExitStack() as running:
         running.callback(offsets.close)
         for poller in (topics, states, groups, progress):
             if poller is not None:
                 poller.start(section.name)
                 running.callback(poller.stop)
-        yield Pollers(topics, states, groups, progress)
+        yield Pollers(topics, states, groups, progress, logged)

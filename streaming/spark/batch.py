@@ -98,8 +98,8 @@ class Tasks(Protocol):
 class BatchFunction:
     """Called with each batch, in order; the writer epoch keeps others off the positions.
 
-    `here` folds in this process; `tasks` says how many others may. `most_settled`, `most_woken`: how much of what waits
-    one bundle and one batch take (`settling`).
+    `here` folds in this process; `tasks` says how many others may. `on_read` hears of the bundles of each batch once
+    all are committed. `most_settled`, `most_woken`: how much of what waits one bundle and one batch take (`settling`).
     """
 
     def __init__(
@@ -115,6 +115,7 @@ class BatchFunction:
         here: FoldMany = fold_here,
         tasks: Callable[[], int] = lambda: 1,
         askers: Askers = NOBODY_ASKS,
+        on_read: Callable[[Sequence[FoldedBundle]], None] = lambda _: None,
         most_settled: int = MOST_SETTLED,
         most_woken: int = MOST_WOKEN,
     ) -> None:
@@ -122,6 +123,7 @@ class BatchFunction:
         self._most_settled, self._turns = most_settled, Turns(most_woken)
         self._cluster_id, self._started_ms = cluster_id, started_ms
         self._on_results, self._publish, self._here, self._at_once = on_results, publish, here, tasks
+        self._on_read = on_read
         self._learning = Learning(store, settings.name, cluster_id, askers)
         self._expecting = Expecting(store, settings)
         self._positions = {key: at for key, at in store.positions().items() if key.cluster_id == cluster_id}
@@ -212,6 +214,7 @@ class BatchFunction:
         for one in every:
             self._positions.update({key: covered.end for key, covered in one.ranges.items()})
         report = self._report(orders, every, began_s, tick)
+        self._on_read(done)
         samples = {group: from_ms for one in every for group, from_ms in one.samples.items()}
         self._learning.committed(knowledge, samples, report.view.others)
         self._limit = self._limit.after(report.records, report.seconds)

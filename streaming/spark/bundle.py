@@ -37,6 +37,7 @@ from rebalance_monitor.streaming.core.ports import (
     StoredState,
     already_there,
 )
+from rebalance_monitor.streaming.core.reading.last_commits import LastCommits
 from rebalance_monitor.streaming.guarding.decoding import counted
 from rebalance_monitor.streaming.guarding.fold import configs_first
 from rebalance_monitor.streaming.metrics.batch_view import BatchView, view_of
@@ -80,7 +81,8 @@ class FoldedBundle:
 
     `samples`: for each group that was folded, from when on a sample of the topics is waited for. `left`: groups that
     were not done. `topic_groups`: groups that turned out to have topics of their own, or another home. `errors`: each
-    with its group; `refused`: rows that the store refused. `process`: who folded it, as host and number.
+    with its group; `refused`: rows that the store refused. `commits`: as the batch has them. `process`: who folded it,
+    as host and number.
     """
 
     rows: int
@@ -97,6 +99,7 @@ class FoldedBundle:
     other_groups: Mapping[tuple[str, str, str], int]
     errors: tuple[tuple[str, FoldError], ...]
     refused: tuple[RefusedRow, ...]
+    commits: Mapping[PartitionKey, LastCommits]
     process: str = ""
 
 
@@ -167,6 +170,7 @@ def fold_bundle(
         other_groups=commit.other_groups,
         errors=tuple((group, error) for group, one in sorted(outcomes.items()) for error in one.errors),
         refused=tuple(refused),
+        commits=batch.commits,
     )
 
 

@@ -219,7 +219,7 @@ class Clusters:
                 except Deposed as why:
                     raise TakenOver(section.name) from why
                 told = self._observer.of(section.name)
-                pollers = ending.enter_context(polled(section, settings.polling, told))
+                pollers = ending.enter_context(polled(section, settings, told))
                 ending.enter_context(followed(section.name, follower_of(section, epoch, served.reasons), told))
                 if (spark := self._session.wait(stop)) is not None:
                     scratch = self._scratch / f"cluster-{next(self._numbers)}"

@@ -6,7 +6,7 @@ import re
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +25,7 @@ from .application import Application
 from .batch import BatchFunction, BatchReport, kind_names
 from .bundle import FoldedBundle, Orders
 from .channel import Channel, ReaderStatus
+from .commits_read import logged_ends, read_of_log
 from .failures import BatchFailed, CannotRun, TakenOver, first_line
 from .first_answer import FIRST_PAUSE_S, LONGEST_PAUSE_S
 from .folding import FoldHere
@@ -180,7 +181,10 @@ class Job:
             here=FoldHere(self._fold),
             tasks=lambda: 1 if polling_groups else self._spark.sparkContext.defaultParallelism,
             askers=Askers(asked.topics, asked.states, asked.groups, asked.progress, polling.progress_groups),
+            on_read=self._read_of_log,
         )
+        if asked.logged is not None:
+            asked.logged.restart(logged_ends(function.positions, asked.logged.topic))
 
         def on_batch(frame: Any, batch_id: int) -> None:
             try:
@@ -209,6 +213,10 @@ class Job:
             .trigger(processingTime=f"{self._settings.spark.trigger_ms} milliseconds")
             .start()
         )
+
+    def _read_of_log(self, done: Sequence[FoldedBundle]) -> None:
+        if self._pollers.logged is not None:
+            self._pollers.logged.take(read_of_log(done, self._pollers.logged.topic))
 
     def _spread(self, frame: Any, orders: Orders, knowledge: Knowledge) -> list[FoldedBundle | Exception]:
         return self._watched(lambda: self._tasks(frame, orders, knowledge))
@@ -249,6 +257,7 @@ class Job:
             read_timeout_ms=source.read_timeout_ms,
             max_lag_s=self._settings.ready.max_lag_s,
             client=self._client,
+            commits=None if self._pollers.logged is None else self._pollers.logged.patterns,
         )
 
     def _report(self, report: BatchReport) -> None:
@@ -284,6 +293,8 @@ class Job:
             self._observer.reader(self._section.name, status)
             if status.at_ms:
                 self._ends.note(self._cluster_id, status.unread)
+            if self._pollers.logged is not None and status.behind_s is not None:
+                self._pollers.logged.read_to(status.at_ms - round(status.behind_s * 1000))
             self._say(status)
             self._application.look(now_s)
             self._watchdog.look(now_s)

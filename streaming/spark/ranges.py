@@ -23,7 +23,7 @@ SPARK_SCHEMA = f"{COLUMN} binary"
 class BundleRanges:
     """Ranges of the partitions of one bundle. `kinds`: of topics; `gone`: ranges that can't be read any more, and why;
     `groups`: groups with topics of their own that are read in this bundle; `tick_ms`: 0 where there is none. `channel`:
-    of the query, which no other query of the machine has."""
+    of the query, which no other query of the machine has. `commits`: as `reading.Reading` has it."""
 
     cluster_id: str
     client: ClientReference
@@ -34,6 +34,7 @@ class BundleRanges:
     gone: Sequence[tuple[Span, str]]
     groups: frozenset[str]
     tick_ms: int
+    commits: tuple[str, ...] | None = None
 
     def packed(self) -> bytes:
         return pickle.dumps(self)

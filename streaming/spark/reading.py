@@ -10,7 +10,9 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
 
 from rebalance_monitor.streaming.config.amazon import connecting
 from rebalance_monitor.streaming.core.fold.topics import DecodeRecord
@@ -18,6 +20,7 @@ from rebalance_monitor.streaming.core.lifecycles import REGISTRY, decode_offsets
 from rebalance_monitor.streaming.core.model.records import Gap, Row, Tick
 from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.core.reading.decoding import wanted_key_prefix
+from rebalance_monitor.streaming.core.reading.last_commits import LastCommits, last_commits
 from rebalance_monitor.streaming.guarding.decoding import decoded, glanced
 from .offsets import COORDINATORS_LOG, Span
 from .ranges import BundleRanges, properties_of
@@ -44,6 +47,7 @@ ASSIGNED_ONLY = {
 
 # Digests of unreadable config records can be compared as long as this process lives, and by nobody else.
 DIGEST_KEY = secrets.token_bytes(32)
+RawCommits: TypeAlias = dict[bytes, bytes | None]
 NOT_READ = ""
 """What a topic holds that is only passed over, because nobody can read it any more."""
 
@@ -52,18 +56,21 @@ _consumers: dict[tuple[tuple[str, str], ...], Any] = {}
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What every task of one cluster needs. `client` = librdkafka properties."""
+    """What every task of one cluster needs. `client` = librdkafka properties; `commits`: patterns of the groups whose
+    commits are wanted, None: nobody's."""
 
     cluster_id: str
     client: Mapping[str, str]
     timeout_ms: int
     kinds: Mapping[str, str]
+    commits: tuple[str, ...] | None = None
 
 
 @dataclass(slots=True)
 class Progress:
     """One range on its way: the next offset wanted, and what came in. `holes`: of the coordinator's log, neighbouring
-    offsets that were not there; `hole`: the offset behind the newest."""
+    offsets that were not there; `hole`: the offset behind the newest. `commits`: the last of each key, if wanted;
+    `lost`: some of the range can't be read any more."""
 
     span: Span
     kind: str
@@ -74,6 +81,8 @@ class Progress:
     why: str = ""
     holes: int = 0
     hole: int = 0
+    commits: RawCommits | None = None
+    lost: bool = False
 
     @property
     def done(self) -> bool:
@@ -126,23 +135,42 @@ def read_packed(packed: bytes) -> Batch:
     """All that one task is to read: `BundleRanges.packed`."""
     ranges = BundleRanges.unpacked(packed)
     client = properties_of(ranges.client, ranges.channel)
-    reading = Reading(ranges.cluster_id, client, ranges.timeout_ms, ranges.kinds)
+    reading = Reading(ranges.cluster_id, client, ranges.timeout_ms, ranges.kinds, ranges.commits)
     gone, lost = gone_spans(reading, ranges.gone)
-    rows, reached = read_spans(reading, ranges.spans)
+    read = read_spans(reading, ranges.spans)
     tick = Tick(ranges.tick_ms) if ranges.tick_ms else None
-    return batch_of([*gone, *rows], {**lost, **reached}, tick, ranges.groups)
+    return batch_of([*gone, *read.rows], {**lost, **read.reached}, tick, ranges.groups, read.commits)
 
 
-def read_spans(reading: Reading, spans: Sequence[Span]) -> tuple[list[RawRow], dict[PartitionKey, Reached]]:
-    """Rows of all spans, and how far each was read."""
+class ReadSpans(NamedTuple):
+    """Rows of all spans, how far each was read, and the commits of those of the coordinator's log."""
+
+    rows: list[RawRow]
+    reached: dict[PartitionKey, Reached]
+    commits: dict[PartitionKey, LastCommits]
+
+
+def read_spans(reading: Reading, spans: Sequence[Span]) -> ReadSpans:
+    """All spans, as far as there is time."""
     deadline_s = time.monotonic() + reading.timeout_ms / 1000
     work = [Progress(span, reading.kinds.get(span.key.topic, NOT_READ), span.start) for span in spans]
+    logs = [one for one in work if one.kind == COORDINATORS_LOG and reading.commits is not None]
+    for one in logs:
+        one.commits = {}
     rows: list[RawRow] = []
     for committed in (False, True):
         mine = [one for one in work if (one.kind in REGISTRY.committed) is committed and not one.done]
         if mine:
             rows += _read(reading, committed, mine, deadline_s)
-    return rows, {_key(reading, one.span): one.reached for one in work}
+    reached = {_key(reading, one.span): one.reached for one in work}
+    return ReadSpans(rows, reached, {_key(reading, one.span): _commits(reading, one) for one in logs})
+
+
+def _commits(reading: Reading, progress: Progress) -> LastCommits:
+    patterns = reading.commits or ()
+    wanted = cache(lambda group: any(fnmatchcase(group, one) for one in patterns))
+    told = last_commits(progress.commits or {}, wanted)
+    return told._replace(readable=False) if progress.lost else told
 
 
 def gone_spans(reading: Reading, gone: Iterable[tuple[Span, str]]) -> tuple[list[RawRow], dict[PartitionKey, Reached]]:
@@ -219,6 +247,8 @@ def taken(progress: Progress, message: Any) -> Iterator[RawRow]:
     progress.records += 1
     progress.bytes += len(key or b"") + len(value or b"") + 20  # about what a record costs around its key and value
     if progress.kind == COORDINATORS_LOG and not wanted_key_prefix(key):
+        if progress.commits is not None and key is not None:
+            progress.commits[key] = value
         return
     place = RecordAt(message.topic(), message.partition(), offset, message.timestamp()[1])
     seen = glanced(key, value) if progress.kind == COORDINATORS_LOG else None
@@ -267,5 +297,5 @@ def _gap(progress: Progress, to: int, reason: str) -> RawRow:
     row = Row(
         topic=key.topic, partition=key.partition, offset=progress.at, timestamp_ms=-1, group=None, body=Gap(to, reason)
     )
-    progress.at, progress.jumped = to, True
+    progress.at, progress.jumped, progress.lost = to, True, True
     return decoded_row(key.topic_id, row)

@@ -24,6 +24,7 @@ from rebalance_monitor.streaming.core.model.records import (
 )
 from rebalance_monitor.streaming.core.ports import PartitionKey, Range
 from rebalance_monitor.streaming.core.reading.decoding import Glance
+from rebalance_monitor.streaming.core.reading.last_commits import LastCommits
 from rebalance_monitor.streaming.guarding.decoding import decoded
 from rebalance_monitor.streaming.guarding.fold import row_bytes
 
@@ -122,12 +123,14 @@ def polled_row(row: Row) -> RawRow:
 @dataclass(frozen=True, slots=True)
 class Batch:
     """One bundle: rows by (topic, partition, offset), the tick if one came along, how far each partition got. `groups`:
-    groups with topics of their own that are read in this bundle alone; None: all are."""
+    groups with topics of their own that are read in this bundle alone; None: all are. `commits`: of partitions of the
+    coordinator's log, where commits are wanted."""
 
     rows: tuple[RawRow, ...] = ()
     tick: Tick | None = None
     reached: Mapping[PartitionKey, Reached] = field(default_factory=dict)
     groups: frozenset[str] | None = None
+    commits: Mapping[PartitionKey, LastCommits] = field(default_factory=dict)
 
     @property
     def ranges(self) -> dict[PartitionKey, Range]:
@@ -139,10 +142,12 @@ def batch_of(
     reached: Mapping[PartitionKey, Reached],
     tick: Tick | None = None,
     groups: Iterable[str] | None = None,
+    commits: Mapping[PartitionKey, LastCommits] | None = None,
 ) -> Batch:
     """What was read. The tick says that everything before it is in the bundle: where a range could not be read in time,
     there is none."""
     if any(one.end < one.planned for one in reached.values()):
         tick = None
     ordered = sorted(rows, key=lambda row: (row.topic, row.partition, row.offset))
-    return Batch(tuple(ordered), tick, dict(reached), None if groups is None else frozenset(groups))
+    own = None if groups is None else frozenset(groups)
+    return Batch(tuple(ordered), tick, dict(reached), own, dict(commits or {}))

@@ -61,7 +61,8 @@ NO_LEADER = -1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceOptions:
     """Everything the source must know; it stands in the query's plan. `unread`: of the status of the reader before this
-    one. `committed`: kinds of topics of which only records of committed transactions are read."""
+    one. `committed`: kinds of topics of which only records of committed transactions are read. `commits`: patterns of
+    the groups whose offset commits are wanted, None: nobody's."""
 
     cluster_id: str
     topics: dict[str, str]
@@ -75,6 +76,7 @@ class SourceOptions:
     read_timeout_ms: int
     max_lag_s: float
     client: ClientReference
+    commits: tuple[str, ...] | None = None
 
     def spark(self) -> dict[str, str]:
         """As options of `readStream`."""
@@ -86,6 +88,7 @@ class SourceOptions:
         raw["positions"] = tuple((topic, topic_id, p, offset) for topic, topic_id, p, offset in raw["positions"])
         raw["committed"] = tuple(raw["committed"])
         raw["client"] = ClientReference.parse(raw["client"])
+        raw["commits"] = None if raw["commits"] is None else tuple(raw["commits"])
         return cls(**raw)
 
     def librdkafka(self) -> dict[str, str]:
@@ -201,6 +204,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
             gone=[(span, gone[span.key]) for span in of.spans if span.key in gone],
             groups=frozenset(of.groups),
             tick_ms=tick_ms,
+            commits=options.commits,
         )
 
     def read(self, partition: InputPartition) -> "Iterator[pa.RecordBatch]":

@@ -18,7 +18,7 @@ def epochs(address: str) -> list[tuple[int, int | None]]:
     reading = Reading("kafka", client, 30_000, {LOG: "offsets"})
     ends = KafkaView(client).ends(places, False)
     spans = [Span(SourcePartition(LOG, "id", at[1]), 0, end) for at, end in ends.items() if end is not None]
-    rows, _ = read_spans(reading, spans)
+    rows = read_spans(reading, spans).rows
     generations = [row for row in rows if row.group == GROUP and row.kind == "GroupGeneration"]
     assert len({row.partition for row in generations}) == 1
     judged = [one for row in generations if (one := row.row()) is not None]

@@ -46,7 +46,8 @@ class ProgressSample:
 
     Times by the monitor's clock, ms: each offset was so at a moment between `asked_ms` and `answered_ms`. A partition
     without a committed offset is missing. `watched`: all groups that are asked for in turn. `changelogs`: where
-    those of Streams applications end, by application.
+    those of Streams applications end, by application. `changed_ms`: of groups whose commits are read in the log, when
+    one last changed an offset, by the coordinator's clock.
     """
 
     asked_ms: int
@@ -54,6 +55,7 @@ class ProgressSample:
     groups: Mapping[str, Mapping[str, PartitionOffsets]]
     watched: frozenset[str]
     changelogs: Mapping[str, ChangelogEnds] = field(default_factory=dict)
+    changed_ms: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,8 +143,9 @@ class SampledGroup:
     Kafka.
 
     `without_end`: partitions with a committed offset whose end no broker has told yet. `first_ms`: of the first
-    sample, answered; `changed_ms`: of the last one that showed another committed offset than the one before, None where
-    none did. `totals`: its lag in the last samples; `trend`: what they come to, None while that is not known.
+    sample, answered; `changed_ms`: of the last one that showed another committed offset than the one before (or, where
+    samples tell it, when that was committed), None where none did. `totals`: its lag in the last samples; `trend`: what
+    they come to, None while that is not known.
     """
 
     asked_ms: int
@@ -170,7 +173,7 @@ class ProgressOfGroups:
         """After one more sample. A group that it does not tell of stays as it was, as long as it is asked for."""
         groups = {name: known for name, known in self.groups.items() if name in sample.watched}
         for name, told in sample.groups.items():
-            groups[name] = _sampled(self.groups.get(name), told, sample)
+            groups[name] = _sampled(name, self.groups.get(name), told, sample)
         return ProgressOfGroups(groups, sample.answered_ms, _with_ends(self.ends, sample))
 
     def behind(self, partition: str, committed: int, now_ms: int) -> Behind | None:
@@ -196,7 +199,9 @@ def _with_ends(known: Mapping[str, PassedEnds], sample: ProgressSample) -> Mappi
     return ends
 
 
-def _sampled(before: SampledGroup | None, told: Mapping[str, PartitionOffsets], sample: ProgressSample) -> SampledGroup:
+def _sampled(
+    group: str, before: SampledGroup | None, told: Mapping[str, PartitionOffsets], sample: ProgressSample
+) -> SampledGroup:
     known = {} if before is None else before.partitions
     grown = any(name in known and one.committed > known[name].committed for name, one in told.items())
     moved = grown or any(name in known and one.committed != known[name].committed for name, one in told.items())
@@ -206,6 +211,7 @@ def _sampled(before: SampledGroup | None, told: Mapping[str, PartitionOffsets], 
             partitions[name] = known[name].after(offsets, sample)
         elif offsets.end is not None:
             partitions[name] = begun(offsets.committed, offsets.end, sample, first=True)
+    changed_ms = sample.answered_ms if moved else None if before is None else before.changed_ms
     totals = (*(() if before is None else before.totals), _total(partitions, sample))[-MOST_TOTALS:]
     return SampledGroup(
         asked_ms=sample.asked_ms,
@@ -214,7 +220,7 @@ def _sampled(before: SampledGroup | None, told: Mapping[str, PartitionOffsets], 
         commits=grown or (before is not None and before.commits),
         without_end=frozenset(told) - frozenset(partitions),
         first_ms=sample.answered_ms if before is None else before.first_ms,
-        changed_ms=sample.answered_ms if moved else None if before is None else before.changed_ms,
+        changed_ms=sample.changed_ms.get(group, changed_ms),
         totals=totals,
         trend=trend_of(totals, None if before is None else before.trend),
     )

@@ -13,11 +13,10 @@ from lab.cluster.broker import Broker
 from lab.paths import BUILD
 from lab.ports import free_ports
 from lab.process import Lab, Progress
-from rebalance_monitor.streaming.core.ports import PartitionKey
 from rebalance_monitor.streaming.spark.ends import ClusterError, KafkaView
 from rebalance_monitor.streaming.spark.offsets import SourcePartition, Span
-from rebalance_monitor.streaming.spark.reading import Reading, read_spans
-from rebalance_monitor.streaming.spark.rows import RawRow, Reached
+from rebalance_monitor.streaming.spark.reading import Reading, ReadSpans, read_spans
+from rebalance_monitor.streaming.spark.rows import Reached
 from rebalance_monitor.streaming.spark.sampling import Sampler
 from tests.waiting import PATIENCE_S, until
 
@@ -46,11 +45,10 @@ def transactions(producer: Producer, count: int) -> None:
             producer.commit_transaction()
 
 
-def outline(read: tuple[list[RawRow], dict[PartitionKey, Reached]]) -> tuple[list[tuple[int, str]], Reached]:
+def outline(read: ReadSpans) -> tuple[list[tuple[int, str]], Reached]:
     """Offset and body's class of each row, and how far the one partition was read."""
-    rows, reached = read
-    (one,) = reached.values()
-    return [(row.offset, row.kind) for row in rows], one
+    (one,) = read.reached.values()
+    return [(row.offset, row.kind) for row in read.rows], one
 
 
 def test_ranges_end_by_position(server: Broker) -> None:
