@@ -2,7 +2,8 @@
 the sample. A coordinator of this test keeps both, and the job's batches read it whenever the test lets them."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,6 +21,7 @@ GROUPS = ("a", "b", "c")
 T0, T1 = ("t", 0), ("t", 1)
 END = 1_000
 MARKER = None
+Step: TypeAlias = tuple[Any, ...]
 Committed = Mapping[NamedPartition, int]
 
 
@@ -36,6 +38,7 @@ class Coordinator(ObservedPoller):
         self.open: dict[int, tuple[int, str, dict[NamedPartition, int]]] = {}
         self.read_ends = [0] * HOMES
         self.asked: list[str] = []
+        self.meanwhile: list[Sequence[Step]] = []
         self.logged = LoggedOffsets(LOG, ("[ab]",), self.now_ms)
         self.poller = ProgressPoller(
             self, self, EVERY_S, self.now_ms, lambda: self.now_s, self.logged if by_log else None
@@ -79,19 +82,20 @@ class Coordinator(ObservedPoller):
 
     # -- what the job does -------------------------------------------------------------------------------------
 
-    def read(self) -> None:
-        """A batch: all that is there."""
+    def read(self, most: int | None = None) -> None:
+        """A batch: all that is there, or so many records of each partition."""
         read: dict[int, ReadOfLog] = {}
         for home, records in enumerate(self.log):
-            fresh = records[self.read_ends[home] :]
+            begin = self.read_ends[home]
+            fresh = records[begin : len(records) if most is None else begin + most]
             groups: dict[str, dict[NamedPartition, tuple[int, int] | None]] = defaultdict(dict)
             for record in fresh:
                 if record is not MARKER and record[0] in "ab":
                     group, place, offset, at_ms = record
                     groups[group][place] = None if offset is None else (offset, at_ms)
             if fresh:
-                read[home] = ReadOfLog(len(records), MARKER not in fresh, groups)
-                self.read_ends[home] = len(records)
+                self.read_ends[home] = begin + len(fresh)
+                read[home] = ReadOfLog(self.read_ends[home], MARKER not in fresh, groups)
         self.logged.take(read)
 
     def reads_on(self) -> None:
@@ -108,16 +112,37 @@ class Coordinator(ObservedPoller):
 
     def committed(self, group: str) -> Committed:
         self.asked.append(group)
-        self.now_s += 0.001
+        self._goes_on()
         told = dict(self.stable[group])
-        self.now_s += 0.001
+        self._goes_on()
         return told
 
     def ends(self, partitions: Collection[NamedPartition]) -> EndsAnswer:
-        self.now_s += 0.001
+        self._goes_on()
         ends = {one: self._stable_end(one[1]) if one[0] == LOG else END for one in partitions}
-        self.now_s += 0.001
+        self._goes_on()
         return EndsAnswer(ends, 1)
+
+    def _goes_on(self) -> None:
+        """What happens while brokers are asked."""
+        self.now_s += 0.001
+        if self.meanwhile:
+            for step in self.meanwhile.pop(0):
+                self.now_s += 0.001
+                self.do(*step)
+        self.now_s += 0.001
+
+    def do(self, name: str, *given_: Any) -> None:
+        """One step of a history."""
+        match name, *given_:
+            case "passes", float(seconds):
+                self.now_s += seconds
+            case "over", int(home), bool(committed):
+                self.over(home, committed=committed)
+            case ("step",):
+                self.poller.step()
+            case _:
+                getattr(self, name)(*given_)
 
     def _stable_end(self, home: int) -> int:
         return self.open[home][0] if home in self.open else len(self.log[home])
@@ -145,31 +170,35 @@ class Coordinator(ObservedPoller):
 
 
 PLACES, OFFSETS = st.sampled_from([T0, T1]), st.integers(0, 99)
-STEPS = st.one_of(
+MEMBERS_STEPS = st.one_of(
     st.tuples(st.just("commit"), st.sampled_from(GROUPS), PLACES, st.none() | OFFSETS),
     st.tuples(st.just("pending"), st.sampled_from(GROUPS), PLACES, OFFSETS),
     st.tuples(st.just("over"), st.integers(0, HOMES - 1), st.booleans()),
-    st.tuples(st.sampled_from(["read", "reads_on", "restart", "step", "step", "step"])),
+    st.tuples(st.just("reads_on")),
+    st.tuples(st.just("read"), st.sampled_from([None, 1])),
+)
+STEPS = st.one_of(
+    MEMBERS_STEPS,
+    st.tuples(st.just("restart")),
+    st.tuples(st.just("step")),
     st.tuples(st.just("passes"), st.sampled_from([0.1, 1.0, FRESH_MS / 1000, EVERY_S, DOUBTED_MS / 1000])),
     st.tuples(st.just("turn")),
 )
 
 
-@settings(max_examples=size(300, 5_000), deadline=None)
-@given(st.lists(STEPS, max_size=60))
-def test_a_sample_tells_what_was_true_at_a_moment_of_it(steps: list[tuple[object, ...]]) -> None:
+WHILE_ASKED = st.lists(st.lists(MEMBERS_STEPS, max_size=4), max_size=30)
+"""What happens while brokers are asked: before and after each look at what they have."""
+TURNS = st.lists(st.one_of(st.tuples(st.just("turn")), MEMBERS_STEPS), min_size=3, max_size=6)
+
+
+@settings(max_examples=size(400, 5_000), deadline=None)
+@given(st.one_of(st.lists(STEPS, max_size=60), TURNS), WHILE_ASKED)
+def test_a_sample_tells_what_was_true_at_a_moment_of_it(steps: list[Step], meanwhile: list[list[Step]]) -> None:
     cluster = Coordinator()
-    for name, *given_ in steps:
+    cluster.meanwhile += meanwhile
+    for step in steps:
         cluster.now_s += 0.001
-        match name, *given_:
-            case "passes", float(seconds):
-                cluster.now_s += seconds
-            case "over", int(home), bool(committed):
-                cluster.over(home, committed=committed)
-            case ("step",):
-                cluster.poller.step()
-            case _:
-                getattr(cluster, str(name))(*given_)
+        cluster.do(*step)
     for sample in cluster.poller.since(None):
         for group, told in sample.groups.items():
             offsets = {(name[:-2], int(name[-1])): one.committed for name, one in told.items()}
@@ -260,3 +289,51 @@ def test_a_group_that_is_not_watched_any_more_is_forgotten() -> None:
     cluster.poller.watch(["b"])
     cluster.turn(for_s=2 * EVERY_S)
     assert cluster.logged.of("a") is None
+
+
+def committed_of_a(samples: Sequence[ProgressSample]) -> list[int]:
+    return [sample.groups["a"]["t-0"].committed for sample in samples if "a" in sample.groups]
+
+
+def test_a_commit_while_the_group_is_asked_for_counts_over_the_answer() -> None:
+    cluster = Coordinator()
+    cluster.commit("a", T0, 1)
+    cluster.read()
+    cluster.meanwhile = [[], [("commit", "a", T0, 2), ("read",)]]  # the answer is on its way
+    assert cluster.poller.step() > 0
+    assert cluster.asked[0] == "a"
+    assert committed_of_a(cluster.turn(for_s=2 * EVERY_S))[-1] == 2
+    assert cluster.asked.count("a") == 1
+
+
+def test_commits_that_were_made_before_the_question_are_read_first() -> None:
+    cluster = Coordinator()
+    cluster.reads_on()
+    cluster.commit("a", T0, 1)
+    cluster.commit("a", T0, 2)
+    cluster.poller.step()
+    cluster.read(1)
+    assert cluster.logged.of("a") is None
+    cluster.reads_on()
+    told = cluster.logged.of("a")
+    assert told is not None
+    assert told.offsets == {T0: 2}
+
+
+def test_a_transaction_that_ends_while_ends_are_asked_for_is_seen_before_the_sample_counts() -> None:
+    cluster = Coordinator()
+    cluster.commit("a", T0, 1)
+    cluster.turn()
+    cluster.pending("a", T0, 7)
+    cluster.reads_on()
+    cluster.now_s += EVERY_S - 1
+    cluster.logged.read_to(cluster.now_ms())
+    cluster.now_s += 1
+    cluster.meanwhile = [[], [], [("over", home_partition("a", HOMES), False)]]  # those before are about group c
+    before = len(cluster.poller.since(None))
+    cluster.poller.step()
+    cluster.poller.step()
+    assert cluster.asked.count("a") == 1, "the log told"
+    assert len(cluster.poller.since(None)) == before, "not yet sure"
+    assert committed_of_a(cluster.turn()) == [1]
+    assert cluster.asked.count("a") == 2
