@@ -130,7 +130,7 @@ def _groups() -> list[Panel]:
             "Generations per minute by team",
             [(f"60 * {queries.by_team(queries.rate(metrics.GENERATIONS, _OF, FLEET), FLEET)}", "{{team}}")],
             unit="none",
-            description="Whose groups rebalance, by the owners in the configuration; without a name: nobody's.",
+            description="Whose groups rebalance, by groups[].team of the configuration; without a name: nobody's.",
         ),
         graph(
             "Groups by team",

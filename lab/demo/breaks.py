@@ -46,13 +46,13 @@ class BreaksStage(Stage):
     def configuration(self) -> dict[str, Any]:
         given: dict[str, Any] = super().configuration()
         # A member that does not join again is stuck after ten seconds already, not after the five minutes it has.
-        owner = {"groups": READERS, "team": "orders", "rebalance_timeout_ms": 10_000}
+        owner = {"match": READERS, "team": "orders", "rebalance_timeout_ms": 10_000}
         (cluster,) = given["clusters"]
         del cluster["connect"][SIMULATED]
         return {
             **given,
             "alerting": {"path": "prometheus", "webhooks": [{"name": "hook", "url": f"{self.hook}/hook"}]},
-            "owners": [owner],
+            "groups": [owner],
             "polling": {"progress_every_ms": 1_000, "progress_groups": [READERS]},
         }
 

@@ -12,7 +12,7 @@ from rebalance_monitor.streaming.config.section import HIGHEST_PORT
 from rebalance_monitor.streaming.config.settings import Settings, lacking
 from rebalance_monitor.streaming.core.model.messages import counted
 from rebalance_monitor.streaming.polling.log_files import unreadable
-from .config_owners import notes_of
+from .config_groups import notes_of
 from .exit_codes import BAD_INPUT, DONE, InputError
 from .opening import settings_from, source
 from .outline import visible

@@ -15,7 +15,7 @@ from rebalance_monitor.streaming.config.rights import AclOperation, rights_of
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, ClusterSettings
 from .config_coverage import clock_problem, not_covered
-from .config_owners import found_by
+from .config_groups import found_by
 from .config_ports import ports
 from .moments import clock_ms
 from .opening import need
@@ -27,7 +27,7 @@ OR_POLL = "; where nobody can grant that, set clusters[].source: poll (docs/samp
 MAY_NOT_DESCRIBE = "this user may not describe it, so its state is not known; grant it Describe on the group"
 NONE_FITS = (
     "it counts for no consumer group that the brokers list, and none of clusters[].connect or clusters[].streams; "
-    "correct owners[].groups, or start the group"
+    "correct groups[].match, or start the group"
 )
 PATIENCE_S = 5.0
 READ_PATIENCE_S = 3.0

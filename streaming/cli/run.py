@@ -183,7 +183,7 @@ def _run(
         exporter.forget(cluster)
         notifying.forget(cluster)
 
-    owners = settings.owners
+    groups = settings.groups
 
     def reload() -> Settings | None:
         try:
@@ -193,10 +193,10 @@ def _run(
         except InputError as why:
             log.error("configuration_not_read", extra={"fields": {"config": source(config), "why": str(why)}})
             return None
-        nonlocal owners
-        if page is not None and found.owners != owners:
+        nonlocal groups
+        if page is not None and found.groups != groups:
             page.begin_anew()
-        owners = found.owners
+        groups = found.groups
         return found
 
     os.environ[DSN] = dsn  # for Spark's processes

@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
+from .groups import DampingByRule
 from .kafka import KafkaSection
-from .owners import DampingByRule
 from .section import LONGEST_MS, FromText, HttpUrl, Milliseconds, Section, is_http_url
 
 # Alertmanager resolves an alert by itself at endsAt, so what was pushed must outlive a restart of the monitor.

@@ -10,9 +10,9 @@ from rebalance_monitor.streaming.core.model.settings import ClusterSettings
 from .alerting import AlertingSection
 from .client_properties import in_clear
 from .clusters import ClusterSection
+from .groups import GroupSection
 from .maintenance import MaintenanceSection
 from .metrics import MetricsSection
-from .owners import OwnerSection
 from .page import PageSection
 from .section import FromText, Section
 from .sections import (
@@ -52,7 +52,7 @@ class Settings(Section):
     alerting: AlertingSection = Field(default_factory=AlertingSection)
     metrics: MetricsSection = Field(default_factory=MetricsSection)
     audit: AuditSection = Field(default_factory=AuditSection)
-    owners: Annotated[tuple[Annotated[OwnerSection, FromText], ...], FromText] = ()
+    groups: Annotated[tuple[Annotated[GroupSection, FromText], ...], FromText] = ()
     maintenance: Annotated[tuple[Annotated[MaintenanceSection, FromText], ...], FromText] = ()
     spark: SparkSection = Field(default_factory=SparkSection)
 
@@ -92,14 +92,14 @@ class Settings(Section):
                 judge_wait_ms=self.judge.wait_ms,
                 **self.judge.model_dump(exclude={"wait_ms"}),
                 damping=damping,
-                owners=tuple(one.core() for one in self.owners_of(cluster.name)),
+                owners=tuple(one.core() for one in self.groups_of(cluster.name)),
             )
             for cluster in self.clusters
         }
 
-    def owners_of(self, cluster: str) -> tuple[OwnerSection, ...]:
+    def groups_of(self, cluster: str) -> tuple[GroupSection, ...]:
         """The entries that may count for groups of this cluster, in their order."""
-        return tuple(one for one in self.owners if fnmatchcase(cluster, one.cluster))
+        return tuple(one for one in self.groups if fnmatchcase(cluster, one.cluster))
 
 
 def lacking(settings: Settings) -> list[str]:

@@ -151,7 +151,7 @@ FIGURES = (
 BY: Mapping[str, str] = {
     "cluster": "The cluster.",
     "group": "The group, with its cluster.",
-    "team": "Whose group it is, by `owners` of the configuration as it is now; empty: nobody's.",
+    "team": "Whose group it is, by `groups` of the configuration as it is now; empty: nobody's.",
     "cause": "Kind of the rebalance's first cause; none: the records name none; empty: of `doubled_ms`.",
     "month": "Month of the record, as 2026-01, in UTC.",
     "day": "Day of the record, as 2026-01-10, in UTC.",

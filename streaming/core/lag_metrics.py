@@ -46,8 +46,8 @@ COMMIT_CHANGED = Metric(
     name="rebalance_monitor_commit_changed_timestamp_seconds",
     kind="gauge",
     unit="timestamp_seconds",
-    help="When a sample last showed another committed offset of the group than the one before; no series while none "
-    "did since the monitor began.",
+    help="When a sample last showed another committed offset of the group than the one before (lag.from: log: when it "
+    "was committed, by the coordinator's clock); no series while none did since the monitor began.",
     labels=("cluster", "group"),
 )
 LAG_SAMPLED = Metric(

@@ -25,6 +25,13 @@ PROGRESS_TURN = Metric(
     "polling.progress_every_ms where 20 requests a second, or 10,000 partitions in that time, are too few for them.",
     labels=("cluster",),
 )
+GROUPS_FROM_LOG = Metric(
+    name="rebalance_monitor_groups_with_offsets_from_log",
+    kind="gauge",
+    help="Groups whose committed offsets the log told in the last turn (lag.from: log); brokers were asked for those "
+    "of all other groups.",
+    labels=("cluster",),
+)
 GROUPS_UNSEEN = Metric(
     name="rebalance_monitor_groups_unseen",
     kind="gauge",

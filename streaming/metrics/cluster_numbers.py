@@ -259,10 +259,11 @@ class ClusterNumbers:
             if answered_ms is not None:
                 self.families.gauge(polling_metrics.LAST_POLL, self.cluster, poller).set(answered_ms / 1000)
 
-    def progress_turn(self, seconds: float) -> None:
-        """A turn through all groups whose offsets are asked for took so long."""
+    def progress_turn(self, seconds: float, from_log: int) -> None:
+        """A turn through all groups took so long; the log told the offsets of so many."""
         with self._lock:
             self.families.gauge(polling_metrics.PROGRESS_TURN, self.cluster).set(seconds)
+            self.families.gauge(polling_metrics.GROUPS_FROM_LOG, self.cluster).set(from_log)
 
     def groups_unseen(self, *, unseen: bool) -> None:
         """Whether brokers leave out groups that the monitor may not describe, when they are asked who rebalances."""

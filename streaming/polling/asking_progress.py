@@ -1,8 +1,7 @@
 """What brokers say of committed offsets and end offsets: one answer for each group, one for all partitions together.
 
-Committed offsets are also in the coordinator's log, which is read anyway. They are asked for all the same: the log
-holds every commit of every group, most of its records, and the reading tasks pass over those. Of a partition that
-stands still it holds nothing new, so a job that begins anew would not know the offset.
+Committed offsets are also in the coordinator's log, which is read anyway (`logged_offsets`). By default they are asked
+for all the same: the log holds every commit of every group, most of its records, and the reading tasks pass over those.
 """
 
 from collections.abc import Collection, Mapping

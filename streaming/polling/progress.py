@@ -54,8 +54,9 @@ class AskedOffsets(Protocol):
 class TurnsPolled(Polled, Protocol):
     """Who is told how the poller is doing."""
 
-    def progress_turn(self, seconds: float) -> None:
-        """A turn through all groups is over; so long after the one before, or after its own beginning."""
+    def progress_turn(self, seconds: float, from_log: int) -> None:
+        """A turn through all groups is over; so long after the one before, or after its own beginning. `from_log`: how
+        many groups the log told of."""
 
 
 class _Unsure(NamedTuple):
@@ -81,6 +82,7 @@ class ProgressPoller(Poller[ProgressSample]):
         self._offsets, self._turns, self._every_s = offsets, observer, every_s
         self._now_ms, self._logged = now_ms, logged
         self._unsure: _Unsure | None = None
+        self._from_log = 0
         self._watched: frozenset[str] = frozenset()
         self._changelogs: Changelogs = {}
         self._last: str | None = None
@@ -103,7 +105,7 @@ class ProgressPoller(Poller[ProgressSample]):
             return LOOK_EVERY_S
         if not self._left:
             self._left, self._refused = next_of(watched, self._last, len(watched))[::-1], []
-            self._turn_s = now_s
+            self._turn_s, self._from_log = now_s, 0
             if self._logged is not None:
                 self._logged.keep(watched)
         assert self._turn_s is not None
@@ -121,7 +123,7 @@ class ProgressPoller(Poller[ProgressSample]):
         if self._turn_s is None:
             return
         self._due_s = max(self._due_s, self._turn_s + self._every_s)
-        self._turns.progress_turn(self._due_s - self._turn_s)
+        self._turns.progress_turn(self._due_s - self._turn_s, self._from_log)
         if self._refused:
             raise PartFailed(
                 f"brokers refuse the committed offsets of {listed(self._refused)}: the monitor needs "
@@ -138,6 +140,7 @@ class ProgressPoller(Poller[ProgressSample]):
         if doubtful is None:
             return False
         self._unsure = None
+        self._from_log += len(unsure.logged.keys() - doubtful)
         self._keep(replace(sample, groups={one: told for one, told in sample.groups.items() if one not in doubtful}))
         if self._turn_s is not None:
             self._left += sorted(doubtful)

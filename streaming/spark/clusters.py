@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rebalance_monitor.streaming.config.clusters import ClusterSection
-from rebalance_monitor.streaming.config.owners import OwnerSection
+from rebalance_monitor.streaming.config.groups import GroupSection
 from rebalance_monitor.streaming.config.settings import Settings
 from rebalance_monitor.streaming.core.ports import Deposed
 from rebalance_monitor.streaming.polling.coordinator_log import (
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("rebalance_monitor.job")
 
-READ_ANEW = ("clusters", "owners")
-"""Sections that are read anew at SIGHUP. A cluster begins again where its entry or one of its owners is another one."""
+READ_ANEW = ("clusters", "groups")
+"""Sections that are read anew at SIGHUP. A cluster begins again where its entry or one of its groups is another one."""
 ASK_EVERY_S = 30.0
 """How often a job that waits asks the brokers whether it could read."""
 FIRST_PAUSE_S = 5.0
@@ -68,11 +68,11 @@ class ClusterThread:
     def __init__(
         self,
         section: ClusterSection,
-        owners: tuple[OwnerSection, ...],
+        groups: tuple[GroupSection, ...],
         stop: ClusterStop,
         life: Callable[[Stopping], None],
     ) -> None:
-        self.section, self.owners, self.stop, self._life = section, owners, stop, life
+        self.section, self.groups, self.stop, self._life = section, groups, stop, life
         self.refused: Exception | None = None
         self.ended: Exception | None = None
         self._thread = threading.Thread(target=self._run, name=f"cluster {section.name}", daemon=True)
@@ -122,7 +122,7 @@ class Clusters:
         self._naming = threading.Lock()
 
     def are_to_be(self, settings: Settings) -> None:
-        """The configuration has changed. Sections beside clusters and owners stay as they were at the start."""
+        """The configuration has changed. Sections beside clusters and groups stay as they were at the start."""
         others = sorted(
             name
             for name in type(settings).model_fields
@@ -139,7 +139,7 @@ class Clusters:
                 raise one.ended
             if name not in wanted:
                 one.stop.ask("taken out of the configuration")
-            elif (wanted[name], self._settings.owners_of(name)) != (one.section, one.owners):
+            elif (wanted[name], self._settings.groups_of(name)) != (one.section, one.groups):
                 one.stop.ask("configured in another way")
             elif one.runs() or one.refused is not None:
                 continue
@@ -158,8 +158,8 @@ class Clusters:
     def _begin(self, section: ClusterSection) -> None:
         self._observer.watch(section.name)
         self._leases.want(section.name)
-        owners = self._settings.owners_of(section.name)
-        thread = ClusterThread(section, owners, ClusterStop(self._stop), lambda stop: self._life(thread, stop))
+        groups = self._settings.groups_of(section.name)
+        thread = ClusterThread(section, groups, ClusterStop(self._stop), lambda stop: self._life(thread, stop))
         self._running[section.name] = thread
         thread.start()
 

@@ -77,7 +77,7 @@ _GROUP = {
     "expected": array_of(
         object_of(
             {
-                "what": {"enum": [*WHAT], "description": "As `owners` of the configuration calls it."},
+                "what": {"enum": [*WHAT], "description": "As `groups` of the configuration calls it."},
                 "limit": {**COUNT, "description": "What is configured."},
                 "has": {
                     "type": ["integer", "null"],

@@ -88,7 +88,7 @@ def disturb(exporter: Exporter, number: int) -> None:
     exporter.part("page", "the page ended with code 2")
     for poller in ("topics", "group_states", "progress"):
         exporter.of(CLUSTER).polled(poller, 2, at_ms)
-    exporter.of(CLUSTER).progress_turn(31.2)
+    exporter.of(CLUSTER).progress_turn(31.2, 7)
     exporter.of(CLUSTER).groups_unseen(unseen=True)
     exporter.gaps([TopicGaps(CLUSTER, TOPIC, 40 + number, 1)])
 

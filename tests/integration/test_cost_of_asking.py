@@ -51,7 +51,7 @@ class Turn(ObservedPoller):
         self.poller = ProgressPoller(asks, self, EVERY_S, now_ms=self.now_ms, clock_s=lambda: self.now_s)
         self.poller.watch({name(number) for number in range(GROUPS)})
 
-    def progress_turn(self, seconds: float) -> None:
+    def progress_turn(self, seconds: float, from_log: int) -> None:
         self.seconds.append(seconds)
 
 

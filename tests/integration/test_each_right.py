@@ -215,7 +215,7 @@ def planted_faults(stage: Secured, squatter: int) -> dict[str, tuple[dict[str, A
     elsewhere = {"connect": {GROUP: {**connect[GROUP], "status_topic": "sinks-stats"}}}
     future = {"connect": {GROUP: {**connect[GROUP], "config_topic": FUTURE_TOPIC}}}
     refused = {**stage.scram(USER, PASSWORD), "sasl.password": "another"}
-    nobodys = {"groups": "nobodys-*", "team": "t", "members_at_least": 2}
+    nobodys = {"match": "nobodys-*", "team": "t", "members_at_least": 2}
     return {
         "cluster own": ({"clusters": [cluster(f"127.0.0.1:{dead}", {})]}, "no broker answers at", "bootstrap_servers"),
         "cluster own ": (
@@ -224,7 +224,7 @@ def planted_faults(stage: Secured, squatter: int) -> dict[str, tuple[dict[str, A
         "topic sinks-stats": ({"clusters": [{**own, **elsewhere}]}, "there is no such topic", "check its name"),
         "clocks of own": ({"clusters": [{**own, **future}]}, "s ahead of this host's clock", "synchronize the clocks"),
         "expected groups nobodys-* in own (groups that it counts for: 0)": (
-            {"owners": [nobodys]}, "counts for no consumer group", "correct owners[].groups"
+            {"groups": [nobodys]}, "counts for no consumer group", "correct groups[].match"
         ),
         "database": ({"database": {"dsn": f"postgresql://m@127.0.0.1:{dead}/m"}}, f"127.0.0.1:{dead}", "check"),
         f"http.port 127.0.0.1:{squatter}": (

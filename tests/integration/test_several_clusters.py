@@ -111,11 +111,11 @@ def test_one_refused_one_hung_and_the_third_as_always(first: Secured, second: Wa
         second.rebalance("again")
         waits_for("it is read on", lambda: "again" in watched.groups("hung"))
 
-        expects = {"team": "readers", "cluster": "hung", "groups": "again", "members_at_least": 1}
-        for owners, is_open in (([expects], [True]), ([], [False])):
-            watched.configuration(clusters=[healthy, hung], owners=owners)
+        expects = {"team": "readers", "cluster": "hung", "match": "again", "members_at_least": 1}
+        for entries, is_open in (([expects], [True]), ([], [False])):
+            watched.configuration(clusters=[healthy, hung], groups=entries)
             os.kill(job.pid, signal.SIGHUP)
-            waits_for("what its owner expects counts at once", lambda wanted=is_open: unmet(watched, "again") == wanted)
+            waits_for("what is expected of it counts at once", lambda wanted=is_open: unmet(watched, "again") == wanted)
 
         (watched.lab.folder / "monitor.yaml").write_text("clusters: 7\n")
         os.kill(job.pid, signal.SIGHUP)

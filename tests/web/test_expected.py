@@ -71,13 +71,13 @@ def test_rebalances_are_not_expected_where_they_are_not_counted() -> None:
 @pytest.mark.postgres
 def test_it_stands_on_the_page_and_in_the_api(server: str, tmp_path: Path) -> None:
     clusters = [{"name": "c", "bootstrap_servers": "127.0.0.1:9"}]
-    owners = [{"team": "t", "groups": "orders", "members_at_least": 9}]
+    entries = [{"team": "t", "match": "orders", "members_at_least": 9}]
     with database(server) as store:
         for offset, group in enumerate(("orders", "other")):
             put(store, builders.generation(offset=offset, cluster="c", group=group), batch_id=offset)
         short = builders.incident(cluster="c", group="orders", code=MEMBERS, opened_at_ms=NOW)
         put(store, short, batch_id=7)
-        told: dict[str, Any] = {"clusters": clusters, "owners": owners}
+        told: dict[str, Any] = {"clusters": clusters, "groups": entries}
         with served(tmp_path, dsn_of(store), **told) as url, httpx.Client(base_url=url, timeout=PATIENCE_S) as client:
             listed = {one["group"]: one for one in client.get("/api/v1/groups").json()["items"]}
             (expected,) = listed["orders"]["expected"]

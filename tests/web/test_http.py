@@ -116,7 +116,7 @@ TOKENS: list[dict[str, Any]] = [
     {"name": "ops", "token": "everything-0123456789"},
     {"name": "waiters", "token": "waiters-0123456789", "clusters": ["gam*"], "teams": ["waiters"]},
 ]
-OWNERS = [{"team": "waiters", "cluster": "gamma", "groups": "wait*"}]
+OWNERS = [{"team": "waiters", "cluster": "gamma", "match": "wait*"}]
 CLUSTERS = [{"name": "gamma", "bootstrap_servers": "nobody.invalid:9092"}]
 
 
@@ -135,7 +135,7 @@ def guarded(full: Filled, exporter: Exporter, tmp_path_factory: pytest.TempPathF
     """The page with tokens."""
     told = {"tokens": TOKENS, "monitor_url": exporter.url}
     folder = tmp_path_factory.mktemp("guarded")
-    with served(folder, full.dsn, told, owners=OWNERS, clusters=CLUSTERS) as url:
+    with served(folder, full.dsn, told, groups=OWNERS, clusters=CLUSTERS) as url:
         yield url
 
 
@@ -218,7 +218,7 @@ def test_events_tell_each_watcher_of_its_own(server: str, tmp_path: Path) -> Non
         other = builders.generation(offset=3, cluster="gamma", group="other", at_ms=now_ms)
         filled.put(store, mine[0], other)
         with (
-            served(tmp_path, dsn_of(store), {"tokens": TOKENS}, owners=OWNERS, clusters=CLUSTERS) as url,
+            served(tmp_path, dsn_of(store), {"tokens": TOKENS}, groups=OWNERS, clusters=CLUSTERS) as url,
             client(url, "waiters-0123456789") as waiters,
             client(url, "everything-0123456789") as ops,
             waiters.stream("GET", "/api/v1/events") as few,

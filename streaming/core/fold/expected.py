@@ -1,6 +1,6 @@
 """GROUP-E1 to E3: what the owner of a group expects of it, held against records and samples.
 
-    owners: [{team: payments, groups: "orders-*", members_at_least: 6, lag_s: 120, rebalances_per_hour: 4}]
+    groups: [{match: "orders-*", team: payments, members_at_least: 6, lag_s: 120, rebalances_per_hour: 4}]
 
     10:00:00  generation 7: 6 members
     10:10:00  generation 8: 5 members        fewer_members_than_expected opens; people are notified after 5 min

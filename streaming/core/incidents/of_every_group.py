@@ -224,7 +224,7 @@ FEWER_MEMBERS = Rule(
     wrong="The group has fewer members than its owner expects.",
     severity=Severity.MEDIUM,
     needs_every_generation=False,
-    meaning="A group has at least as many members as `owners[].members_at_least` says.",
+    meaning="A group has at least as many members as `groups[].members_at_least` says.",
     exceptions=(
         "nothing is expected of the group",
         "a group that was deleted, unless it is expected by its whole name",
@@ -233,7 +233,7 @@ FEWER_MEMBERS = Rule(
     advice=(
         looks("The message names who went and what nobody has meanwhile: see whether these processes run."),
         looks("If one runs and is not in the group, its log says why it does not join."),
-        in_place("If the group is to be smaller from now on, correct `owners[].members_at_least` and send SIGHUP."),
+        in_place("If the group is to be smaller from now on, correct `groups[].members_at_least` and send SIGHUP."),
     ),
     resolves="When the group has as many members again, or the configuration expects no more than it has.",
 )
@@ -246,7 +246,7 @@ MORE_LAG = Rule(
     needs_every_generation=False,
     for_ms=0,
     patience="when all samples of 5 min show it",
-    meaning="The first record that a group has not read is no older than `owners[].lag_s` says.",
+    meaning="The first record that a group has not read is no older than `groups[].lag_s` says.",
     exceptions=(
         "samples in between that show less",
         "no offsets were sampled, or samples do not reach back so far",
@@ -266,7 +266,7 @@ MORE_REBALANCES = Rule(
     wrong="The group has rebalanced more often within an hour than its owner expects.",
     severity=Severity.MEDIUM,
     for_ms=0,
-    meaning="Within any hour a group completes no more generations than `owners[].rebalances_per_hour` says.",
+    meaning="Within any hour a group completes no more generations than `groups[].rebalances_per_hour` says.",
     exceptions=(
         "generations farther apart",
         "a record that is written again without a rebalance",

@@ -122,7 +122,11 @@ class GroupProgress:
     ] = 0
     first_ms: Annotated[int | None, Says("When brokers first answered.")] = None
     changed_ms: Annotated[
-        int | None, Says("When a sample last showed another committed offset than the one before; null: none did.")
+        int | None,
+        Says(
+            "When a sample last showed another committed offset than the one before (`lag.from: log`: when it was"
+            " committed, by the coordinator's clock); null: none did."
+        ),
     ] = None
     held_up: Annotated[HeldUp | None, Says("What its last rebalance held up, as far as is known.")] = None
     topics: tuple[TopicLag, ...] = ()

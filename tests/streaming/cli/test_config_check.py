@@ -79,7 +79,7 @@ def test_what_run_would_accept_is_sound(written: Written, capsys: pytest.Capture
         (f"{DATABASE}http: {{port: true}}\nclusters: [{CLUSTER}]\n", "must be a number, not true or false"),
         (f"{DATABASE}judge: {{wait_ms: 1{'0' * 26}}}\nclusters: [{CLUSTER}]\n", "judge.wait_ms"),
         (
-            f"{DATABASE}owners: [{{team: t, groups: a, silent_member_ms: true}}]\nclusters: [{CLUSTER}]\n",
+            f"{DATABASE}groups: [{{team: t, match: a, silent_member_ms: true}}]\nclusters: [{CLUSTER}]\n",
             "not true",
         ),
         (

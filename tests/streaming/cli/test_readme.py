@@ -35,7 +35,7 @@ def test_exit_codes_are_those_of_the_help() -> None:
     assert EXIT_CODES.removeprefix("Exit codes: ") in told
 
 
-def test_the_owners_are_sound(tmp_path: Path) -> None:
-    (example,) = [block for block in BLOCKS if block.startswith("owners:")]
+def test_the_groups_are_sound(tmp_path: Path) -> None:
+    (example,) = [block for block in BLOCKS if block.startswith("groups:")]
     (tmp_path / "monitor.yaml").write_text(example, encoding="utf-8")
-    assert [one.expects().members_at_least for one in load(tmp_path / "monitor.yaml", {}).owners] == [6, 2]
+    assert [one.expects().members_at_least for one in load(tmp_path / "monitor.yaml", {}).groups] == [6, 2]

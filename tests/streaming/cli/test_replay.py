@@ -221,7 +221,7 @@ def configured(folder: Path, *names: str, **more: Any) -> str:
 
 def test_a_configuration_is_taken_whole(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """What `run` would do with it: sections beside the clusters count too."""
-    config = configured(tmp_path, "a", owners=[{"team": "pipelines", "alerts": {"duplicate_active": "info"}}])
+    config = configured(tmp_path, "a", groups=[{"team": "pipelines", "alerts": {"duplicate_active": "info"}}])
     assert main(["replay", "-o", "json", "--config", config, str(CAPTURE)]) in (0, 1)
     objects = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {one["team"] for one in objects if one["kind"] == "violation"} == {"pipelines"}

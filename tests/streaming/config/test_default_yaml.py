@@ -50,7 +50,7 @@ def test_the_example_names_every_key_of_a_cluster_with_its_default() -> None:
 
 def test_the_other_examples_are_valid_once_uncommented() -> None:
     lines = PATH.read_text(encoding="utf-8").splitlines()
-    for name in ("owners", "maintenance"):
+    for name in ("groups", "maintenance"):
         start = next(n for n, line in enumerate(lines) if line.startswith(f"{name}:")) + 1
         entry = [line[1:] for line in takewhile(lambda line: line.startswith("#"), lines[start:])]
         assert len(getattr(Settings.model_validate({name: yaml.safe_load("\n".join(entry))}), name)) == 1

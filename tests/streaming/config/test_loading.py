@@ -146,7 +146,7 @@ def test_each_cluster_becomes_the_folds_settings(written: Writes) -> None:
         ("database: null", "database: "),
         ("spark: {driver_memory: '1000'}", "spark.driver_memory: must be a number with its unit, such as 900m or 2g"),
         (CLUSTER.replace("}]", ", connect: {g: {release: latest}}}]"), "release: must be a release such as 3.9.1"),
-        ("owners: [{team: a, alerts: {imbalanse: info}}]", "owners[0].alerts.imbalanse: no rule is called"),
+        ("groups: [{team: a, alerts: {imbalanse: info}}]", "groups[0].alerts.imbalanse: no rule is called"),
     ],
 )
 def test_a_mistake_is_one_line_with_file_key_and_remedy(written: Writes, text: str, line: str) -> None:

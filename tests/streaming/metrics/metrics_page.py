@@ -111,7 +111,7 @@ def _exporter() -> Exporter:
     exporter.gaps([TopicGaps("c", OFFSETS, 7, 1)])
     exporter.part("page", "the page ended with code 2")
     exporter.of("c").polled("topics", 2, 1_700_000_000_000)
-    exporter.of("c").progress_turn(31.2)
+    exporter.of("c").progress_turn(31.2, 7)
     exporter.of("c").groups_unseen(unseen=False)
     exporter.reader(
         "c", SimpleNamespace(backlog={OFFSETS: 0}, missing=missing, problem=None, blind=None, caught_up=True)

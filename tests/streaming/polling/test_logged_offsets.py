@@ -29,6 +29,7 @@ class Coordinator(ObservedPoller):
     """Groups with their log, and a job that reads it. A record is (group, partition, offset, ms) or a marker."""
 
     part_name = PART
+    poller: ProgressPoller
 
     def __init__(self, *, by_log: bool = True) -> None:
         super().__init__()
@@ -38,6 +39,7 @@ class Coordinator(ObservedPoller):
         self.open: dict[int, tuple[int, str, dict[NamedPartition, int]]] = {}
         self.read_ends = [0] * HOMES
         self.asked: list[str] = []
+        self.from_log: list[int] = []
         self.meanwhile: list[Sequence[Step]] = []
         self.logged = LoggedOffsets(LOG, ("[ab]",), self.now_ms)
         self.poller = ProgressPoller(
@@ -147,8 +149,9 @@ class Coordinator(ObservedPoller):
     def _stable_end(self, home: int) -> int:
         return self.open[home][0] if home in self.open else len(self.log[home])
 
-    def progress_turn(self, seconds: float) -> None:
+    def progress_turn(self, seconds: float, from_log: int) -> None:
         assert seconds >= EVERY_S
+        self.from_log.append(from_log)
 
     def was(self, group: str, sample: ProgressSample) -> list[dict[NamedPartition, int]]:
         """What was true at some moment of the sample."""
@@ -233,6 +236,7 @@ def test_both_sources_tell_the_same_lag_at_the_times_of_samples() -> None:
         assert (one.commits, one.trend) == (other.commits, other.trend)
     assert asked.asked.count("a") == 12
     assert [spared.asked.count(one) for one in GROUPS] == [1, 1, 12], "c fits no pattern"
+    assert (set(asked.from_log), spared.from_log) == ({0}, [0, *[2] * 11])
 
 
 def test_the_time_of_the_last_change_is_that_of_its_commit() -> None:

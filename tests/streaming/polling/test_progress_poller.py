@@ -55,7 +55,7 @@ class Asked(ObservedPoller):
         self.asked_ends.append(len(partitions))
         return EndsAnswer(self.ends_of(partitions), ENDS_REQUESTS)
 
-    def progress_turn(self, seconds: float) -> None:
+    def progress_turn(self, seconds: float, from_log: int) -> None:
         self.turns.append(seconds)
 
 

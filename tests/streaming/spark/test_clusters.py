@@ -124,9 +124,9 @@ def test_the_job_ends_when_none_is_left_that_could_go_on(names: tuple[str, ...],
 def test_those_that_the_configuration_names_are_watched(tmp_path: Path) -> None:
     with running(settings("a", "b"), tmp_path, refusing()) as (some, told):
         some.look()
-        owners = [{"team": "t", "cluster": "b", "members_at_least": 2}]
-        some.are_to_be(settings("b", "c", http={"port": 1}, owners=owners))
-        until(lambda: seen(some) and sorted(told.watched) == ["b", "b", "c"])  # b has other owners, and begins again
+        groups = [{"team": "t", "cluster": "b", "members_at_least": 2}]
+        some.are_to_be(settings("b", "c", http={"port": 1}, groups=groups))
+        until(lambda: seen(some) and sorted(told.watched) == ["b", "b", "c"])  # b has other entries, and begins again
         some.are_to_be(settings("b", "c", port=10))
         until(lambda: seen(some) and told.watched.count("c") == 2)
 

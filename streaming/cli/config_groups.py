@@ -1,4 +1,4 @@
-"""What `config check` says of owners beside mistakes: entries that never count, and what nobody can tell."""
+"""What `config check` says of `groups` beside mistakes: entries that never count, and what nobody can tell."""
 
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
@@ -10,12 +10,12 @@ from rebalance_monitor.streaming.core.model.settings import NOTHING_EXPECTED, WI
 
 def notes_of(settings: Settings) -> Iterator[str]:
     """One sentence each, by the configuration alone."""
-    owners = settings.owners
-    for index, one in enumerate(owners):
-        name = f"owners[{index}] ({one.groups})"
-        for before, earlier in enumerate(owners[:index]):
-            if _covers(earlier.groups, one.groups) and _covers(earlier.cluster, one.cluster):
-                yield f"{name} never counts: owners[{before}] ({earlier.groups}) comes first and fits all its groups"
+    entries = settings.groups
+    for index, one in enumerate(entries):
+        name = f"groups[{index}] ({one.match})"
+        for before, earlier in enumerate(entries[:index]):
+            if _covers(earlier.match, one.match) and _covers(earlier.cluster, one.cluster):
+                yield f"{name} never counts: groups[{before}] ({earlier.match}) comes first and fits all its groups"
                 break
         clusters = [cluster for cluster in settings.clusters if fnmatchcase(cluster.name, one.cluster)]
         if not clusters:
@@ -23,7 +23,7 @@ def notes_of(settings: Settings) -> Iterator[str]:
         polling = settings.polling
         if one.lag_s is not None and not polling.progress:
             yield f"{name}: lag_s is not judged, because polling.progress is false and no lag is known"
-        elif one.lag_s is not None and not any(_covers(wide, one.groups) for wide in polling.progress_groups):
+        elif one.lag_s is not None and not any(_covers(wide, one.match) for wide in polling.progress_groups):
             yield f"{name}: lag_s is judged only of groups that polling.progress_groups names"
         for cluster in clusters:
             if one.rebalances_per_hour is not None and cluster.source == POLL:

@@ -25,14 +25,14 @@ def written(folder: Path, text: str) -> Path:
 def test_the_first_owner_that_fits_counts_and_its_damping_beats_everybody_s(tmp_path: Path) -> None:
     text = """
 alerting: {damping: {imbalance: {for_ms: 1000}, CONNECT-K10: {keep_firing_ms: 5}}}
-owners:
+groups:
 - {team: other, cluster: test-*}
 - team: pipelines
-  groups: connect-*
+  match: connect-*
   alerts: {imbalance: info}
   damping: {CONNECT-I8: {for_ms: 7}}
   session_timeout_ms: 30000
-- {team: patient, groups: slow-*, session_timeout_ms: 10000, silent_member_ms: 600000}
+- {team: patient, match: slow-*, session_timeout_ms: 10000, silent_member_ms: 600000}
 - {team: all}
 """
     core = load(written(tmp_path, text), {}).core_clusters()["prod"]
@@ -61,15 +61,15 @@ maintenance:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("owners: [{team: a, alerts: {imbalanced: info}}]", "no rule is called 'imbalanced'"),
-        ("owners: [{team: a, alerts: {imbalance: loud}}]", "owners[0].alerts.imbalance"),
-        ("owners: [{team: a, members_at_least: 0}]", "owners[0].members_at_least"),
-        ("owners: [{team: a, lag_s: 0.5}]", "owners[0].lag_s: must be a whole number"),
-        ("owners: [{team: a, lag_s: 0}]", "owners[0].lag_s"),
-        ("owners: [{team: a, rebalances_per_hour: 361}]", "owners[0].rebalances_per_hour"),
-        ("owners: [{team: a, members_at_least: 1, severity: page}]", "owners[0].severity"),
-        ("owners: [{team: a, severity: info}]", "severity is how loudly unmet expectations speak, and none is given"),
-        ("owners: [{groups: a}]", "owners[0].team: this key is missing"),
+        ("groups: [{team: a, alerts: {imbalanced: info}}]", "no rule is called 'imbalanced'"),
+        ("groups: [{team: a, alerts: {imbalance: loud}}]", "groups[0].alerts.imbalance"),
+        ("groups: [{team: a, members_at_least: 0}]", "groups[0].members_at_least"),
+        ("groups: [{team: a, lag_s: 0.5}]", "groups[0].lag_s: must be a whole number"),
+        ("groups: [{team: a, lag_s: 0}]", "groups[0].lag_s"),
+        ("groups: [{team: a, rebalances_per_hour: 361}]", "groups[0].rebalances_per_hour"),
+        ("groups: [{team: a, members_at_least: 1, severity: page}]", "groups[0].severity"),
+        ("groups: [{team: a, severity: info}]", "severity is how loudly unmet expectations speak, and none is given"),
+        ("groups: [{match: a}]", "groups[0].team: this key is missing"),
         (
             "maintenance: [{owner: a, reason: b, begins: 2026-01-01T00:00:00Z, ends: 2026-01-09T00:00:00Z}]",
             "may last 7 days at most",
@@ -89,7 +89,7 @@ def test_mistakes_are_named(tmp_path: Path, text: str, says: str) -> None:
 
 
 def test_an_owner_sets_how_loudly_a_rule_speaks_for_single_connectors(tmp_path: Path) -> None:
-    text = 'owners: [{team: pay, connectors: {"payments-*": {failed: critical}}}]\n'
+    text = 'groups: [{team: pay, connectors: {"payments-*": {failed: critical}}}]\n'
     owner = load(written(tmp_path, text), {}).core_clusters()["prod"].owner_of("g")
     assert owner is not None
     assert owner.connectors == {"payments-*": {"failed": AlertSeverity.CRITICAL}}
@@ -99,10 +99,10 @@ def test_an_owner_sets_how_loudly_a_rule_speaks_for_single_connectors(tmp_path: 
 
 def test_what_is_expected_of_groups_and_how_loudly_it_speaks(tmp_path: Path) -> None:
     text = """
-owners:
-- {team: a, groups: orders-1, members_at_least: 2, alerts: {GROUP-E1: info}, severity: critical}
-- {team: b, groups: "orders-*", lag_s: 120, rebalances_per_hour: 0}
-- {team: c, groups: orders-2, members_at_least: 2}
+groups:
+- {team: a, match: orders-1, members_at_least: 2, alerts: {GROUP-E1: info}, severity: critical}
+- {team: b, match: "orders-*", lag_s: 120, rebalances_per_hour: 0}
+- {team: c, match: orders-2, members_at_least: 2}
 """
     core = load(written(tmp_path, text), {}).core_clusters()["prod"]
     assert core.expects("orders-1") == Expectations(members_at_least=2)

@@ -37,11 +37,11 @@ class DampingSection(Section):
 DampingByRule = Annotated[dict[RuleName, Annotated[DampingSection, FromText]], FromText]
 
 
-class OwnerSection(Section):
-    """The team of all groups that match; the first owner that fits counts."""
+class GroupSection(Section):
+    """All groups whose ids match; the first entry that fits counts."""
 
+    match: Pattern = "*"
     cluster: Pattern = "*"
-    groups: Pattern = "*"
     team: Annotated[str, Field(min_length=1, max_length=100)]
     alerts: Annotated[dict[RuleName, AlertSeverity], FromText] = Field(default_factory=dict)
     connectors: Annotated[dict[Pattern, dict[RuleName, AlertSeverity]], FromText] = Field(default_factory=dict)
@@ -70,6 +70,7 @@ class OwnerSection(Section):
         loudness = {} if self.severity is None else {one.title: self.severity for one in EXPECTATIONS}
         return self.core_value(
             Owner,
+            groups=self.match,
             alerts={**loudness, **self.alerts},
             damping={name: one.core() for name, one in self.damping.items()},
             expects=self.expects(),
