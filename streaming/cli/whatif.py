@@ -33,7 +33,7 @@ def whatif(arguments: argparse.Namespace) -> int:
             continue
         prediction = _predicted(own, known, alone=bool(question.groups))
         _print(own, known, prediction, arguments.output)
-        asked, predictable = asked + 1, predictable + bool(prediction.cases)
+        asked, predictable = asked + 1, predictable + bool(prediction.cases or prediction.ranges)
     if not asked:
         raise InputError(
             f"no group has these members or connectors ({change.text()}); see `status` for those there are"

@@ -38,13 +38,25 @@ class PossibleCase:
     courses: tuple[Course, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of the next rebalance, the least and the most that may come; `text`: of both, in words."""
+
+    name: str
+    least: int
+    most: int
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
-    """What comes of a change. `eager`: everybody stops everything for each rebalance. `known` is what holds
-    of any course, `presumed` and `unknown` are sentences, too."""
+    """What comes of a change. `eager`: everybody stops everything for each rebalance. `ranges`: figures of the next
+    rebalance where no single one is known. `known` is what holds of any course, `presumed` and `unknown` are sentences,
+    too."""
 
     cases: tuple[PossibleCase, ...]
     eager: bool = False
+    ranges: tuple[Figure, ...] = ()
     known: tuple[str, ...] = ()
     presumed: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()

@@ -1,18 +1,34 @@
-"""What is certain of the rebalances that a change of a Kafka Streams application (classic protocol) brings.
+"""What a change of a Kafka Streams application (classic protocol) brings.
 
 A leader places tasks with state by how far each copy lags when it asks for the end offsets. No record tells that, so
-the rebalances themselves are not predicted. What is: which tasks have to go, who has copies of them, and how many tasks
-fall to a thread.
+figures of the next rebalance are a range over what it may be (`streams_range`), and who gets what is not predicted.
+What is certain is told beside: which tasks have to go, who has copies of them, and how many tasks fall to a thread.
 """
 
 from collections.abc import Iterator
 
+from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.messages import counted, listed
 from rebalance_monitor.streaming.stories.known import Published
-from .change import Concerned, GroupChange, WrongChange, concerned
-from .outcome import Prediction
+from .change import TRIED, Concerned, GroupChange, WrongChange, concerned
+from .outcome import Figure, Prediction
+from .streams_range import StreamsRange, next_rebalance
 
 MOST_NAMES = 8
+_FIGURES = {
+    "moved": "Active tasks that the next rebalance gives to another process: {}.",
+    "restored": "Of these, tasks with state of which that process has told nothing, so it restores them first: {}.",
+    "copied": "Copies that begin, warm-ups among them: {}.",
+    "least": "Active tasks of the process with the fewest, after it: {}.",
+    "most": "Active tasks of the process with the most, after it: {}.",
+}
+_PROBING = ("No probing rebalance follows.", "Probing rebalances follow, or none does.", "Probing rebalances follow.")
+"""Never, by some end offsets, always."""
+_PRESUMED = (
+    "The leader's settings are those that gave the last record's placement, and tasks are the same.",
+    "Each member that joins is a process of its own, without state. Copies that are behind keep their order.",
+)
+_NOT_ALL = "Not all ways were tried in which copies may have caught up; others may give what none of these gave."
 _DEPENDS = (
     "Who gets a task with state depends on how far copies lag when the leader asks (acceptable.recovery.lag), on"
     " num.standby.replicas and max.warmup.replicas; what still warms up moves in later, probing rebalances"
@@ -25,11 +41,35 @@ def predict(change: GroupChange, generation: Published) -> Prediction:
     if change.scale:
         raise WrongChange("--scale is for connectors of a Kafka Connect group")
     who = concerned(change, generation)
-    return Prediction(cases=(), known=tuple(_known(change, who, generation)), unknown=(_DEPENDS,))
+    known = tuple(_known(change, who, generation))
+    members = {one["member_id"]: one for one in generation["members"]}
+    away = tuple(one for one in who.bouncing if not _stays(members[one], change, who))
+    if not (who.leaving or away or change.join):
+        return Prediction(cases=(), known=known, unknown=(_DEPENDS,))
+    found = next_rebalance(change, replace(who, bouncing=away), generation)
+    if isinstance(found, str):
+        return Prediction(cases=(), known=known, unknown=(_DEPENDS, f"No range of it can be told: {found}."))
+    untried = (*([TRIED] if change.join else []), *([] if found.whole else [_NOT_ALL]))
+    return Prediction(
+        cases=(), ranges=tuple(_figures(found)), known=known, presumed=_PRESUMED, unknown=(_DEPENDS, *untried)
+    )
+
+
+def _figures(found: StreamsRange) -> Iterator[Figure]:
+    for name, text in _FIGURES.items():
+        least, most = found.of(name)
+        yield Figure(name, least, most, text.format(least if least == most else f"{least} to {most}"))
+    least, most = found.of("probing")
+    yield Figure("probing", least, most, _PROBING[least + most])
+
+
+def _stays(member: Published, change: GroupChange, who: Concerned) -> bool:
+    """Whether it is static, and back before its session is over."""
+    return bool(member["instance_id"]) and _back_in_time(member, change, who)
 
 
 def _known(change: GroupChange, who: Concerned, generation: Published) -> Iterator[str]:
-    stays = [one for one in generation["members"] if one["instance_id"] and _back_in_time(one, change, who)]
+    stays = [one for one in generation["members"] if _stays(one, change, who)]
     if stays:
         told = listed([who.names[one["member_id"]] for one in stays], MOST_NAMES)
         yield f"{told}: static, and back within the session time-out, so its tasks stay with it and no rebalance comes."

@@ -65,8 +65,8 @@ class PlacedTasks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Round:
-    """One generation as its leader saw it. `sampled`: brokers said where the changelogs of all reported copies end.
+class StreamsRound:
+    """One rebalance as its leader sees it. `sampled`: brokers said where the changelogs of all reported copies end.
     `begins`: computing begins with it."""
 
     at_ms: int
@@ -82,6 +82,13 @@ class _Round:
 
     def placed(self, sums: ReportedSums, ends: Mapping[TaskId, int], configs: AssignmentConfigs) -> PlacedTasks | None:
         """What the leader gives; None where it fails."""
+        answer = self.answer(sums, ends, configs)
+        return None if answer is None else answer[0]
+
+    def answer(
+        self, sums: ReportedSums, ends: Mapping[TaskId, int], configs: AssignmentConfigs
+    ) -> tuple[PlacedTasks, bool] | None:
+        """The same, and whether a probing rebalance follows."""
         application = StreamsApplication(
             release=self.release,
             tasks=tuple(
@@ -100,13 +107,14 @@ class _Round:
             configs=configs,
         )
         try:
-            shares = recompute(application, BuiltIn.HIGH_AVAILABILITY).shares
+            found = recompute(application, BuiltIn.HIGH_AVAILABILITY)
         except LeaderFailed:
             return None
-        return PlacedTasks(
-            {task: str(name) for name, share in shares.items() for task in share.active},
-            frozenset((task, str(name)) for name, share in shares.items() for task in share.standby),
+        placed = PlacedTasks(
+            {task: str(name) for name, share in found.shares.items() for task in share.active},
+            frozenset((task, str(name)) for name, share in found.shares.items() for task in share.standby),
         )
+        return placed, found.followup
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +166,13 @@ def own_setting(generations: Sequence[Published]) -> StreamsSetting:
     return StreamsSetting()
 
 
-def _rounds(life: Sequence[Published], setting: StreamsSetting, left_out: Counter[str]) -> Iterator[_Round]:
+def _rounds(life: Sequence[Published], setting: StreamsSetting, left_out: Counter[str]) -> Iterator[StreamsRound]:
     """Those that can be computed; where computing begins, the first one is the state that it begins with."""
     number, begins = life[0]["generation"] - 1, True
     for one in (one for one in life if not one.get("repeats")):
         begins = begins or one["generation"] != number + 1
         number = one["generation"]
-        found = _read(one, setting)
+        found = round_of(one, setting)
         if one is not life[0] and (begins or isinstance(found, str)):
             left_out[found if isinstance(found, str) else NOT_NEXT] += 1
         if not isinstance(found, str):
@@ -172,8 +180,8 @@ def _rounds(life: Sequence[Published], setting: StreamsSetting, left_out: Counte
         begins = isinstance(found, str)
 
 
-def _read(generation: Published, setting: StreamsSetting) -> _Round | str:
-    """Why it cannot be computed, if it cannot."""
+def round_of(generation: Published, setting: StreamsSetting) -> StreamsRound | str:
+    """As the leader of this generation saw it; why it cannot be computed, if it cannot."""
     streams = generation["streams"]
     by = streams.get("placed_by")
     if by is None or not streams["roles_known"] or generation["verdict"]["era"] not in _RELEASES:
@@ -196,7 +204,7 @@ def _read(generation: Published, setting: StreamsSetting) -> _Round | str:
             copies |= {(task_of(task), name) for task in thread["standby"] if task not in thread["transient"]}
     if setting.acceptable_lag is not None and not sampled:
         return NOT_SAMPLED
-    found = _Round(
+    found = StreamsRound(
         at_ms=generation["at_ms"],
         release=_RELEASES[generation["verdict"]["era"]],
         tasks=tuple(active),
@@ -216,7 +224,7 @@ def _read(generation: Published, setting: StreamsSetting) -> _Round | str:
     return found if found.placed(sums, ends, found.configs) == found.recorded else NO_FIT
 
 
-def _ends_of(one: _Round, course: CopyCourse) -> Mapping[TaskId, int]:
+def _ends_of(one: StreamsRound, course: CopyCourse) -> Mapping[TaskId, int]:
     """The end offsets of this course, if the recorded placement comes with them; else those of the verdict."""
     if one.sampled or course.ends == "verdict":
         return one.ends
@@ -227,7 +235,7 @@ def _ends_of(one: _Round, course: CopyCourse) -> Mapping[TaskId, int]:
 
 
 def _played(
-    rounds: Sequence[_Round], course: CopyCourse, setting: StreamsSetting, ends_ms: Sequence[int]
+    rounds: Sequence[StreamsRound], course: CopyCourse, setting: StreamsSetting, ends_ms: Sequence[int]
 ) -> HistoryFigures | None:
     """None where the leader fails."""
     total = HistoryFigures()
@@ -267,8 +275,8 @@ def _asked(own: AssignmentConfigs, setting: StreamsSetting) -> AssignmentConfigs
 
 
 def _reports(
-    one: _Round,
-    before: _Round,
+    one: StreamsRound,
+    before: StreamsRound,
     placed: PlacedTasks,
     had: Mapping[str, set[TaskId]],
     ends: Mapping[TaskId, int],
@@ -313,7 +321,7 @@ def _bare(placed: PlacedTasks, ends: Mapping[TaskId, int]) -> int:
     return sum(task in ends and task not in copied for task in placed.active)
 
 
-def _recorded(rounds: Sequence[_Round], ends_ms: Sequence[int]) -> HistoryFigures:
+def _recorded(rounds: Sequence[StreamsRound], ends_ms: Sequence[int]) -> HistoryFigures:
     total, placed = HistoryFigures(), PlacedTasks()
     for one, end_ms in zip(rounds, ends_ms, strict=True):
         if not one.begins:
@@ -323,7 +331,7 @@ def _recorded(rounds: Sequence[_Round], ends_ms: Sequence[int]) -> HistoryFigure
     return total
 
 
-def _ends_ms(rounds: Sequence[_Round], life: Sequence[Published], until_ms: int) -> list[int]:
+def _ends_ms(rounds: Sequence[StreamsRound], life: Sequence[Published], until_ms: int) -> list[int]:
     """Until when each lasted: until the next record, whether it can be computed or not."""
     times = sorted({one["at_ms"] for one in life} | {max(until_ms, life[-1]["at_ms"])})
     after = dict(pairwise(times))

@@ -18,6 +18,8 @@ def chapters(prediction: Prediction) -> list[Chapter]:
     found = [Chapter(_title(case), tuple(_case(case, prediction))) for case in prediction.cases]
     if prediction.known:
         found.append(Chapter("What is certain", prediction.known))
+    if prediction.ranges:
+        found.append(Chapter("What end offsets decide", tuple(one.text for one in prediction.ranges)))
     if not prediction.cases and not prediction.unknown:
         found.append(Chapter("What comes", ("Nothing can be said: Kafka's class fails on this group.",)))
     if prediction.presumed:
@@ -117,6 +119,7 @@ def as_object(prediction: Prediction) -> dict[str, object]:
         "cases": [
             {"given": list(case.given), "courses": [_course(one) for one in case.courses]} for case in prediction.cases
         ],
+        "ranges": {one.name: {"least": one.least, "most": one.most} for one in prediction.ranges},
         "known": list(prediction.known),
         "presumed": list(prediction.presumed),
         "unknown": list(prediction.unknown),
