@@ -189,7 +189,7 @@ def _key(reading: Reading, span: Span) -> PartitionKey:
 def _read(reading: Reading, committed: bool, work: list[Progress], deadline_s: float) -> Iterator[RawRow]:
     from confluent_kafka import KafkaException, TopicPartition
 
-    source = consumer(reading.client, committed)
+    source, take = consumer(reading.client, committed), taken if reading.commits is None else taken_with_commits
     by_place = {(one.span.key.topic, one.span.key.partition): one for one in work}
 
     def assign() -> None:
@@ -214,7 +214,7 @@ def _read(reading: Reading, committed: bool, work: list[Progress], deadline_s: f
                 if message.error() is not None:
                     yield from _event(source, progress, message)
                 elif message.offset() >= progress.at:
-                    yield from taken(progress, message)
+                    yield from take(progress, message)
                 if progress.jumped and not progress.done:
                     # Not `seek`, which a partition in error refuses; what is fetched twice is passed over.
                     progress.jumped = False
@@ -247,8 +247,6 @@ def taken(progress: Progress, message: Any) -> Iterator[RawRow]:
     progress.records += 1
     progress.bytes += len(key or b"") + len(value or b"") + 20  # about what a record costs around its key and value
     if progress.kind == COORDINATORS_LOG and not wanted_key_prefix(key):
-        if progress.commits is not None and key is not None:
-            progress.commits[key] = value
         return
     place = RecordAt(message.topic(), message.partition(), offset, message.timestamp()[1])
     seen = glanced(key, value) if progress.kind == COORDINATORS_LOG else None
@@ -258,6 +256,15 @@ def taken(progress: Progress, message: Any) -> Iterator[RawRow]:
     row = decoded(_DECODERS[progress.kind], *place, key, value, of_groups=progress.kind == COORDINATORS_LOG)
     if row is not None:
         yield decoded_row(progress.span.key.topic_id, row)
+
+
+def taken_with_commits(progress: Progress, message: Any) -> Iterator[RawRow]:
+    """The same, and a commit is kept. By itself, so that reading costs nothing more where nobody wants commits."""
+    if progress.commits is not None and message.offset() < progress.span.end:
+        key = message.key()
+        if key is not None and not wanted_key_prefix(key):
+            progress.commits[key] = message.value()
+    return taken(progress, message)
 
 
 _DECODERS: Mapping[str, DecodeRecord] = {

@@ -9,7 +9,7 @@ from rebalance_monitor.streaming.polling.logged_offsets import ReadOfLog
 from rebalance_monitor.streaming.spark.bundle import FoldedBundle
 from rebalance_monitor.streaming.spark.commits_read import logged_ends, read_of_log
 from rebalance_monitor.streaming.spark.offsets import COORDINATORS_LOG, SourcePartition, Span
-from rebalance_monitor.streaming.spark.reading import Progress, taken
+from rebalance_monitor.streaming.spark.reading import Progress, taken, taken_with_commits
 from rebalance_monitor.streaming.spark.rows import Batch, Reached
 from tests.streaming.core.test_commits import KEY, TIME, WRITTEN
 from tests.streaming.spark.memory_store import MemoryStore
@@ -56,7 +56,8 @@ def progress(*, wanted: bool) -> Progress:
 
 
 def read(one: Progress, *messages: Message) -> Iterator[object]:
-    return (row for message in messages for row in taken(one, message))
+    take = taken if one.commits is None else taken_with_commits
+    return (row for message in messages for row in take(one, message))
 
 
 def test_commits_are_kept_if_they_are_wanted_and_never_a_row() -> None:
