@@ -167,12 +167,21 @@ def _reading() -> list[Panel]:
             unit="s",
             description="Above polling.progress_every_ms: there are more groups or partitions than the bounds of "
             "requests allow in that time.",
+            span=8,
+        ),
+        graph(
+            "Groups with offsets from the log",
+            [line("{{cluster}}", queries.aggregated, polling_metrics.GROUPS_FROM_LOG, FLEET, how="max")],
+            unit="none",
+            description="With lag.from: log. Brokers are asked for the offsets of all others.",
+            span=8,
         ),
         graph(
             "Lags without a series",
             [line("{{cluster}}", queries.aggregated, lag_metrics.HIDDEN_LAGS, FLEET, how="max")],
             unit="none",
             description="Topics or partitions that metrics.max_lags leaves out.",
+            span=8,
         ),
         rows(
             "Positions",

@@ -28,8 +28,8 @@ PROGRESS_TURN = Metric(
 GROUPS_FROM_LOG = Metric(
     name="rebalance_monitor_groups_with_offsets_from_log",
     kind="gauge",
-    help="Groups whose committed offsets the log told in the last turn (lag.from: log); brokers were asked for those "
-    "of all other groups.",
+    help="Groups whose committed offsets came from the log in the last turn (lag.from: log); brokers were asked for "
+    "those of all others.",
     labels=("cluster",),
 )
 GROUPS_UNSEEN = Metric(

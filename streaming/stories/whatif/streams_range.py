@@ -37,9 +37,9 @@ MOST_PAIRS = 150_000
 MOST_HOLDERS = 4
 """Of one task, so many copies may each be caught up or not; of more only the first so many in the order of names."""
 EVERYBODY = None
-CaughtUp: TypeAlias = frozenset[str] | None
+CaughtUpSet: TypeAlias = frozenset[str] | None
 """Processes that are caught up with a task beside the one that runs it; None: all."""
-Way: TypeAlias = Mapping[TaskId, CaughtUp]
+Way: TypeAlias = Mapping[TaskId, CaughtUpSet]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,18 +134,18 @@ def ways_of(coming: StreamsRound, running: Mapping[TaskId, str], most: int) -> t
     return _some(options)[:most], False
 
 
-def _options(coming: StreamsRound, task: TaskId, holders: Sequence[str]) -> list[CaughtUp]:
+def _options(coming: StreamsRound, task: TaskId, holders: Sequence[str]) -> list[CaughtUpSet]:
     some = chain.from_iterable(combinations(holders, count) for count in range(len(holders) + 1))
-    found: list[CaughtUp] = [frozenset(one) for one in some]
+    found: list[CaughtUpSet] = [frozenset(one) for one in some]
     known = max((sums.get(task, 0) for sums in coming.sums.values()), default=0)
     return [*found, EVERYBODY] if known <= coming.configs.acceptable_recovery_lag else found
 
 
-def _some(options: Mapping[TaskId, Sequence[CaughtUp]]) -> list[Way]:
+def _some(options: Mapping[TaskId, Sequence[CaughtUpSet]]) -> list[Way]:
     """All tasks alike, and one of them other than the others."""
-    none: dict[TaskId, CaughtUp] = {task: own[0] for task, own in options.items()}
-    most: dict[TaskId, CaughtUp] = {task: own[-1] for task, own in options.items()}
-    held: dict[TaskId, CaughtUp] = {
+    none: dict[TaskId, CaughtUpSet] = {task: own[0] for task, own in options.items()}
+    most: dict[TaskId, CaughtUpSet] = {task: own[-1] for task, own in options.items()}
+    held: dict[TaskId, CaughtUpSet] = {
         task: next(one for one in reversed(own) if one is not EVERYBODY) for task, own in options.items()
     }
     found: list[Way] = [none, held, most]
