@@ -35,7 +35,7 @@ from .exit_codes import CANNOT_TELL, DONE, InputError
 from .live_topics import LiveTopics
 from .moments import clock_ms, duration_ms
 from .opening import need, settings_from
-from .output import print_json
+from .output import print_for_programs
 
 PER_RECORD_BYTES = 600
 """What a record takes in memory beside its key and value."""
@@ -121,8 +121,8 @@ def capture(arguments: argparse.Namespace) -> int:
         "topics": dict(sorted(gathered.topics.items())),
         "commits_left_out": gathered.commits,
     }
-    if arguments.output == "json":
-        print_json(told)
+    if arguments.output != "table":
+        print_for_programs(told, arguments.output)
     else:
         print(f"{folder}: {len(gathered.records):,} records; groups: {len(gathered.groups):,}")
         print(f"left out: {counted(gathered.commits, 'offset commit')}, and the configurations in Connect's topics")

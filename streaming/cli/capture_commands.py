@@ -15,7 +15,7 @@ def add_capture_commands(commands: Any) -> None:
     command.add_argument("--since", metavar="TIME", help="records of groups of the time before, such as 30m")
     command.add_argument("--for", dest="lasts", metavar="TIME", help="and go on reading for so long, such as 10m")
     command.add_argument("--max-bytes", default="256m", metavar="SIZE", help="of all records together (default: 256m)")
-    output_option(command)
+    output_option(command, ("table", "json", "yaml"))
     command.set_defaults(handle=run_by("capture"))
 
     command = commands.add_parser(

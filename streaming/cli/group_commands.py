@@ -58,7 +58,7 @@ _WHATIF = """examples:
 
 A member is named by its worker, instance id, client id or member id; a host stands for all members on it. A member that
 ends without leaving counts as gone when its session time-out is over. Kafka Connect and consumers of the classic
-protocol are predicted; of Kafka Streams it tells what is certain, whoever gets the tasks.
+protocol are predicted; of Kafka Streams figures of the next rebalance, as a range, and what is certain.
 Exit codes: 0 predicted; 3 cannot tell, with a sentence that says why.
 """
 _ADVISE = """examples:

@@ -93,6 +93,19 @@ def test_it_is_judged_as_the_recorded_one(configuration: Path, tmp_path: Path) -
     assert judged(tmp_path / "taken") == expected
 
 
+def test_what_was_taken_is_told_for_programs(
+    configuration: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = []
+    for output, read in (("json", json.loads), ("yaml", yaml.safe_load)):
+        folder = tmp_path / output
+        assert main(["capture", "--config", str(configuration), "--out", str(folder), "-o", output]) == 0
+        told.append(read(capsys.readouterr().out))
+        assert told[-1].pop("capture") == str(folder)
+    assert told[0] == told[1]
+    assert told[0]["records"] == len(list(records_of(tmp_path / "json")))
+
+
 def test_no_configuration_and_no_credential_is_in_it(configuration: Path, tmp_path: Path) -> None:
     assert any(PLAINTEXT in (record.value or b"") for record in records_of(RECORDED))
     main(["capture", "--config", str(configuration), "--out", str(tmp_path / "taken")])
