@@ -150,7 +150,7 @@ class Coordinator(ObservedPoller):
         return self.open[home][0] if home in self.open else len(self.log[home])
 
     def progress_turn(self, seconds: float, from_log: int) -> None:
-        assert seconds >= EVERY_S
+        assert round(seconds, 3) >= EVERY_S
         self.from_log.append(from_log)
 
     def was(self, group: str, sample: ProgressSample) -> list[dict[NamedPartition, int]]:
