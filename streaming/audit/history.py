@@ -1,6 +1,7 @@
 """Contracts of what is left of days that were cut."""
 
 from rebalance_monitor.streaming.core import tables
+from rebalance_monitor.streaming.core.costs import FIGURES
 from .contract import Contract, known_values, suite
 
 CUTS = suite(
@@ -28,6 +29,20 @@ COSTS = suite(
         'select cluster, topic_id, partition, "offset" from rebalance_monitor.stored_generations'
         " cross join lateral (select rebalance_monitor.cost_of(document, protocol_type) as told offset 0) as computed"
         " where coalesce(cost, told) is distinct from told",
+    ),
+)
+
+_ALL = ", ".join(f"coalesce({figure.name}, 0) as {figure.name}" for figure in FIGURES)
+_SPLIT = ", ".join(f"-coalesce({figure.name}, 0)" for figure in FIGURES)
+_LEFT = " or ".join(f"sum({figure.name}) <> 0" for figure in FIGURES)
+CONNECTOR_COSTS = suite(
+    tables.CONNECTOR_COSTS,
+    Contract(
+        "connectors_cost_what_the_rebalance_does",
+        "of a group's day connectors and what is not split come to what its rebalances cost",
+        f'select cluster, "group", day from (select cluster, "group", day, {_ALL} from rebalance_monitor.costs'
+        f' union all select cluster, "group", day, {_SPLIT} from rebalance_monitor.connector_costs) as both_ways'
+        f" group by 1, 2, 3 having {_LEFT}",
     ),
 )
 

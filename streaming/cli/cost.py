@@ -17,6 +17,8 @@ from .output import print_for_programs
 from .terminal import Terminal
 
 Object = dict[str, Any]
+NO_WORD = {"connector": "not split"}
+"""What a line says of a word that it has not."""
 
 
 def cost(arguments: argparse.Namespace) -> int:
@@ -61,11 +63,12 @@ def shown(told: Object) -> Iterator[Table | Text]:
     yield Text(f"{counted(told['total']['rebalances'], 'rebalance')} {span}")
     if told["being_cut"]:
         yield Text(f"not in it, because they are summed up now: {', '.join(told['being_cut'])}", style="yellow")
-    table = Table(*told["by"], box=None, show_footer=len(told["lines"]) > 1)
+    split = "connector" in told["by"]  # a rebalance counts with each, and one that cost nothing with none
+    table = Table(*told["by"], box=None, show_footer=split or len(told["lines"]) > 1)
     for name in ("rebalances", *(figure.title for figure in FIGURES)):
         table.add_column(name, justify="right")
     for line in told["lines"]:
-        table.add_row(*(line[word] or "-" for word in told["by"]), *_figures(line))
+        table.add_row(*(line[word] or NO_WORD.get(word, "-") for word in told["by"]), *_figures(line))
     titles = ["total", *[""] * (len(told["by"]) - 1)] if told["by"] else []
     for column, text in zip(table.columns, [*titles, *_figures(told["total"])], strict=True):
         column.footer = text

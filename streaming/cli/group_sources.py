@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from rebalance_monitor.streaming.core.coordinator_log.causes import with_all_reasons
 from rebalance_monitor.streaming.core.coordinator_log.line import CoordinatorLog, CoordinatorReason
-from rebalance_monitor.streaming.core.costs import CostQuestion, answer, doubled_of, entry_of
+from rebalance_monitor.streaming.core.costs import CostQuestion, answer_of_objects, doubled_of, entry_of
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import JobState, Part, Result, Standing
 from rebalance_monitor.streaming.core.replay import Replayed, replay
@@ -268,7 +268,7 @@ class CapturedGroups:
 
     def costs(self, question: CostQuestion) -> Object:
         generations = (
-            entry_of(one, *key)
+            (entry_of(one, *key), one)
             for key in self.names()
             for one in self.generations(key)
             if question.asks_for(*key, one["at_ms"])
@@ -282,7 +282,7 @@ class CapturedGroups:
         found = (
             doubled_of(incidents[one.incident_id], one) for one in self._parts.values() if one.incident_id in incidents
         )
-        return answer([*generations, *filter(None, found)], question, lambda *_: "")
+        return answer_of_objects(generations, filter(None, found), question, lambda *_: "")
 
     def _there(self, key: GroupName) -> bool:
         """Whether anybody is in the group at the end, or that is not known."""

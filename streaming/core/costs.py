@@ -6,15 +6,23 @@ the database's function of that name (store/sql/0002_costs.sql). A test holds on
     generation 9   moved 0    of 1      stopped_ms    0   of 1
     generation 10  moved 3    of 1      stopped_ms null   of 0      not known
     both           moved 3    of 2      stopped_ms    0   of 1      at least 0: of one rebalance it is not known
+
+What a rebalance cost is split by connector where its object says whose it is; the rest is not split, and both together
+are always what it cost. A rebalance counts with each connector that it concerns, so only amounts add up:
+
+    generation 10  a: moved 2  of 1,  b: moved 1  of 1                             nothing is left
+    generation 11  moved 5     of 1      an older release wrote it                 5 are not split
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from .columns import date_of, day_of
 from .model.findings import Certainty, Part
 from .model.messages import utc
+from .model.subjects import connector_of
 
 Object = dict[str, Any]
 TeamNamed = Callable[[str, str], str]
@@ -40,7 +48,7 @@ class FigureOf(NamedTuple):
 class CostFigure:
     """One figure. `name`: of the column and of the key; `<name>_of` is of how many rebalances all of it is known.
     `says`: what is counted; `unknown`: of which rebalances it is not known, or not all of it. `at_least`: it is a lower
-    bound even so."""
+    bound even so. `by_connector`: how much of it is of each connector, as the object says; None: no object says it."""
 
     name: str
     title: str
@@ -49,6 +57,7 @@ class CostFigure:
     unknown: str
     of: Callable[[Object], FigureOf]
     at_least: bool = False
+    by_connector: Callable[[Object], Mapping[str, int]] | None = None
 
 
 def _moved(generation: Object) -> FigureOf:
@@ -84,6 +93,21 @@ def _held_up(generation: Object) -> FigureOf:
     return FigureOf(None if "followed" in held else held.get("records"))
 
 
+def _moved_each(generation: Object) -> Mapping[str, int]:
+    return {name: one.get("moved", 0) for name, one in generation.get("by_connector", {}).items()}
+
+
+def _unassigned_each(generation: Object) -> Mapping[str, int]:
+    return {name: one.get("idle_ms", 0) for name, one in generation.get("by_connector", {}).items()}
+
+
+def _stopped_each(generation: Object) -> Mapping[str, int]:
+    found = Counter[str]()
+    for one in generation["downtime"]:
+        found.update(one.get("by_connector", {}))
+    return found
+
+
 def _connect(generation: Object) -> bool:
     return bool(generation["protocol_type"] == CONNECT)
 
@@ -101,6 +125,7 @@ FIGURES = (
         " known of a group, all that it assigns. An assignment that cannot be read counts as an empty one.",
         unknown="A group that is polled: more may have moved between two looks.",
         of=_moved,
+        by_connector=_moved_each,
     ),
     CostFigure(
         name="unassigned_ms",
@@ -111,6 +136,7 @@ FIGURES = (
         unknown="A generation before which the group had no members; a group that is polled, and one that is not"
         " Connect's.",
         of=_unassigned,
+        by_connector=_unassigned_each,
     ),
     CostFigure(
         name="stopped_ms",
@@ -123,6 +149,7 @@ FIGURES = (
         " stopped, or before which the group had no members (what statuses tell is at least so much); an interruption"
         " of kind `no_stop` or `not_known`; a group that is not Connect's.",
         of=_stopped,
+        by_connector=_stopped_each,
     ),
     CostFigure(
         name="doubled_ms",
@@ -135,6 +162,7 @@ FIGURES = (
         unknown="The same as of `stopped_ms`.",
         of=_doubled,
         at_least=True,
+        by_connector=lambda _: {},
     ),
     CostFigure(
         name="held_up",
@@ -152,6 +180,8 @@ BY: Mapping[str, str] = {
     "cluster": "The cluster.",
     "group": "The group, with its cluster.",
     "team": "Whose group it is, by `groups` of the configuration as it is now; empty: nobody's.",
+    "connector": "The connector of Kafka Connect, with its group: it and its tasks. *not split* (empty): of groups that"
+    " are not Connect's, by generations of an older release, and `held_up`.",
     "cause": "Kind of the rebalance's first cause; none: the records name none; empty: of `doubled_ms`.",
     "month": "Month of the record, as 2026-01, in UTC.",
     "day": "Day of the record, as 2026-01-10, in UTC.",
@@ -246,6 +276,26 @@ def entry_of(generation: Object, cluster: str, group: str) -> CostEntry:
     return CostEntry({**_words(cluster, group, at_ms), **named}, cost_of(generation))
 
 
+def split(entry: CostEntry, generation: Object) -> Iterator[CostEntry]:
+    """The same by connector: of each that the rebalance concerns, and what is not split, if anything is left. A figure
+    of which connectors would have more than there is belongs to none."""
+    whole, told = entry.sums, [one.by_connector and one.by_connector(generation) for one in FIGURES]
+    owns = [
+        own if own is not None and amount is not None and sum(own.values()) <= amount else None
+        for own, amount in zip(told, whole.amounts, strict=True)
+    ]
+    for name in sorted({name for own in told if own is not None for name in own}):
+        amounts = tuple(None if own is None else own.get(name, 0) for own in owns)
+        known_of = tuple(0 if own is None else of for own, of in zip(owns, whole.known_of, strict=True))
+        yield CostEntry({**entry.words, "connector": name}, CostSums(whole.rebalances, amounts, known_of))
+    left = tuple(
+        amount if amount is None or own is None else amount - sum(own.values())
+        for own, amount in zip(owns, whole.amounts, strict=True)
+    )
+    if any(left):
+        yield CostEntry({**entry.words, "connector": ""}, replace(whole, amounts=left))
+
+
 def doubled_of(incident: Object, part: Part) -> CostEntry | None:
     """What one finding of an incident tells; None if it does not say how long something was doubled."""
     known = part.certainty in (Certainty.CERTAIN, Certainty.LIKELY)
@@ -254,7 +304,9 @@ def doubled_of(incident: Object, part: Part) -> CostEntry | None:
     lasted_ms = part.resolved_at_ms - part.opened_at_ms
     amounts = tuple(lasted_ms if figure.of is _doubled else None for figure in FIGURES)
     words = _words(incident["cluster"], incident["group"], incident["opened_at_ms"])
-    return CostEntry({**words, "cause": "", "rebalance": ""}, CostSums(0, amounts))
+    named = {name for name in map(connector_of, part.subjects) if name}
+    connector = named.pop() if len(named) == 1 else ""
+    return CostEntry({**words, "cause": "", "rebalance": "", "connector": connector}, CostSums(0, amounts))
 
 
 def _words(cluster: str, group: str, at_ms: int) -> dict[str, str]:
@@ -268,7 +320,7 @@ def by_of(text: str) -> tuple[str, ...]:
     for word in words:
         if word not in BY:
             raise ValueError(f"{word[:60]!r} is nothing to split costs by; take words of {', '.join(BY)}")
-    for word, before in (("rebalance", "group"), ("group", "cluster")):
+    for word, before in (("rebalance", "group"), ("connector", "group"), ("group", "cluster")):
         if word in words and before not in words:
             words.insert(words.index(word), before)
     return tuple(words)
@@ -285,20 +337,41 @@ def summed(entries: Iterable[CostEntry], by: Sequence[str], team_of: TeamNamed) 
 
 
 def answer(
-    entries: Iterable[CostEntry], question: CostQuestion, team_of: TeamNamed, being_cut: Iterable[int] = ()
+    entries: Iterable[CostEntry],
+    question: CostQuestion,
+    team_of: TeamNamed,
+    being_cut: Iterable[int] = (),
+    total: CostSums | None = None,
 ) -> dict[str, Any]:
     """What the API says, and the command of a capture. `entries`: those that are asked about, with the words `needed`;
-    `being_cut`: days that are in no sum, because they are being summed up now."""
+    `being_cut`: days that are in no sum, because they are being summed up now; `total`: of entries by connector, whose
+    rebalances do not add up."""
     lines = summed(entries, question.by, team_of)
+    total = sum((one.sums for one in lines), start=CostSums(0)) if total is None else total
     since, until = (None if day is None else date_of(day) for day in question.days)
     return {
         "since": since,
         "until": until,
         "by": list(question.by),
-        "total": sum((one.sums for one in lines), start=CostSums(0)).published(),
+        "total": total.published(),
         "lines": [{**one.words, **one.sums.published()} for one in lines],
         "being_cut": [date_of(day) for day in being_cut],
     }
+
+
+def answer_of_objects(
+    generations: Iterable[tuple[CostEntry, Object]],
+    doubled: Iterable[CostEntry],
+    question: CostQuestion,
+    team_of: TeamNamed,
+) -> dict[str, Any]:
+    """The answer of what is asked about: entries with the objects that they are of, and those of findings."""
+    told, found = [*generations], [*doubled]
+    entries = [*(entry for entry, _ in told), *found]
+    if "connector" not in question.by:
+        return answer(entries, question, team_of)
+    total = sum((one.sums for one in entries), start=CostSums(0))
+    return answer([*(one for of in told for one in split(*of)), *found], question, team_of, total=total)
 
 
 def _added(one: int | None, other: int | None) -> int | None:

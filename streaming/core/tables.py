@@ -142,6 +142,21 @@ COSTS = PublishedTable(
         *COST_COLUMNS,
     ),
 )  # fmt: skip
+CONNECTOR_COSTS = PublishedTable(
+    "connector_costs",
+    "The rows of `costs` by connector of Kafka Connect: amounts add up to the same, rebalances do not (a view).",
+    None,
+    7,
+    (
+        *COSTS.columns[: COSTS.key],
+        Column("connector", "text?", DATABASE, "The connector, with its tasks; null: what is not split."),
+        Column(
+            "rebalances", "int8", DATABASE,
+            "How many concerned the connector; not split: of how many something is left.",
+        ),
+        *COST_COLUMNS,
+    ),
+)  # fmt: skip
 DAILY_SUMMARIES = PublishedTable(
     "daily_summaries",
     "What is left of a day that was cut, and of incidents that are over: counts by group; what rebalances cost, by"
@@ -164,6 +179,11 @@ DAILY_SUMMARIES = PublishedTable(
             "In rows of a cause: the generations of `count` that repeat no other; null: an older release cut the day.",
         ),
         *COST_COLUMNS,
+        Column(
+            "connectors", "jsonb?", DATABASE,
+            "By connector of Kafka Connect, under an empty name what is not split: the columns from `rebalances` to"
+            f" `{COST_COLUMNS[-1].name}` as an array. Null: nothing is split.",
+        ),
     ),
 )  # fmt: skip
 INCIDENTS = PublishedTable(
@@ -363,5 +383,5 @@ MAINTENANCE = PublishedTable(
 TABLES = (
     GENERATIONS, MEMBERS, ASSIGNMENTS, BURSTS, INCIDENTS, INCIDENT_PARTS, OUTBOX, OUTBOX_SENT, CONNECTORS_AND_TASKS,
     GROUPS, GROUP_PROGRESS, OTHER_GROUPS, POSITIONS, GAPS, UNDECODABLE, UNDECODABLE_COUNTS, MAINTENANCE, CUTS,
-    DAILY_SUMMARIES, COSTS,
+    DAILY_SUMMARIES, COSTS, CONNECTOR_COSTS,
 )  # fmt: skip

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rebalance_monitor.streaming.core.columns import DAY_MS, day_of
-from rebalance_monitor.streaming.core.costs import DOUBLED
+from rebalance_monitor.streaming.core.costs import DOUBLED, FIGURES
 from rebalance_monitor.streaming.core.tables import COST_COLUMNS
 from .database import Connection, Database
 from .days import BY_DAY, LOCK, partition, there
@@ -87,13 +87,22 @@ _MOVE = (
 _NOTE = "insert into rebalance_monitor.cuts (day, reason) values (%s, %s) on conflict (day) do nothing"
 _COSTS = ("rebalances", *(column.name for column in COST_COLUMNS))
 _MOST = 2**63 - 1
-_SUMS = ", ".join(f"case when sum((cost).{one}) > {_MOST} then {_MOST} else sum((cost).{one}) end" for one in _COSTS)
+_NONE_OF_IT = ", ".join("sum(ms), 0" if one.name == "doubled_ms" else "null, 0" for one in FIGURES)
+
+
+def _sums(of: str) -> list[str]:
+    """Of each column of a cost: the largest that fits where it does not."""
+    sums = (f"sum(({of}).{one})" for one in _COSTS)
+    return [f"case when {one} > {_MOST} then {_MOST} else {one} end" for one in sums]
 
 
 def _adding(select: str, *costs: str) -> str:
-    """Adds counts, and what they cost in these columns; one that is null, as an older release leaves it, to nothing."""
-    columns = "".join(f", {one}" for one in costs)
+    """Adds counts, and what they cost in these columns and of which connectors; one that is null, as an older release
+    leaves it, to nothing."""
+    columns = "".join(f", {one}" for one in (*costs, *(("connectors",) if costs else ())))
     sums = "".join(f", {one} = coalesce(old.{one} + excluded.{one}, old.{one}, excluded.{one})" for one in costs)
+    if costs:
+        sums += ", connectors = rebalance_monitor.connectors_together(old.connectors, excluded.connectors)"
     return f"""
 insert into rebalance_monitor.daily_summaries as old (cluster, "group", day, kind, name, count{columns})
 {select}
@@ -104,11 +113,21 @@ on conflict (cluster, "group", day, kind, name) do update set count = old.count 
 _SUMMARIES = (
     _adding("select cluster, \"group\", {day}, 'grade', grade, count(*) from {generations} group by 1, 2, 5"),
     _adding(
-        f"""select cluster, "group", {{day}}, 'cause', (cost).cause, count(*), {_SUMS}
-from (
-    select cluster, "group", coalesce(cost, rebalance_monitor.cost_of(document, protocol_type)) as cost
-    from {{generations}} offset 0
-) as each group by 1, 2, 5""",
+        f"""with each as materialized (
+    select cluster, "group", document, coalesce(cost, rebalance_monitor.cost_of(document, protocol_type)) as cost
+    from {{generations}}
+), split as (
+    select cluster, "group", (one.cost).cause, coalesce(one.connector, '') as connector,
+        jsonb_build_array({", ".join(_sums("one.cost"))}) as sums
+    from each cross join lateral (select rebalance_monitor.connectors_of(document, cost) as told offset 0) as named
+    cross join lateral rebalance_monitor.split(cost, told) as one group by 1, 2, 3, 4
+), named as (
+    select cluster, "group", cause, jsonb_object_agg(connector, sums) as connectors from split group by 1, 2, 3
+), summed as (
+    select cluster, "group", (cost).cause, count(*) as count, {", ".join(_sums("cost"))} from each group by 1, 2, 3
+) select cluster, "group", {{day}}, 'cause', cause, count, {", ".join(_COSTS)}, connectors
+from summed as all_of (cluster, "group", cause, count, {", ".join(_COSTS)})
+left join named using (cluster, "group", cause)""",
         *_COSTS,
     ),
     _adding(
@@ -148,18 +167,27 @@ with gone as (
             and not exists (select from rebalance_monitor.outbox o where o.incident_id = i.incident_id and not done)
             and not exists (select from rebalance_monitor.incidents f where f.led_by = i.incident_id and f.firing)
         limit {AT_ONCE})
-    returning incident_id, cluster, "group", code, rule, opened_at_ms
+    returning incident_id, cluster, "group", code, rule, least(opened_at_ms / 86400000, 2147483647)::int as day
 ), parts as (
     delete from rebalance_monitor.incident_parts where incident_id in (select incident_id from gone)
-    returning incident_id, case when certainty in ('certain', 'likely') then resolved_at_ms - opened_at_ms end as ms
+    returning incident_id, rebalance_monitor.connector_of(subjects) as connector,
+        case when certainty in ('certain', 'likely') then resolved_at_ms - opened_at_ms end as ms
+), twice as (
+    select * from parts join gone using (incident_id) where code = '{DOUBLED}' and ms is not null
 ), doubled as (
-    select incident_id, sum(ms) as ms from parts join gone using (incident_id) where code = '{DOUBLED}' group by 1
+    select incident_id, sum(ms) as ms from twice group by 1
+), split as (
+    select cluster, "group", day, rule, connector, jsonb_build_array(0, {_NONE_OF_IT}) as sums
+    from twice where connector is not null group by 1, 2, 3, 4, 5
+), named as (
+    select cluster, "group", day, rule, jsonb_object_agg(connector, sums) as connectors from split group by 1, 2, 3, 4
 ), told as (
     delete from rebalance_monitor.outbox where incident_id in (select incident_id from gone)
 ), counted as ({
     _adding(
-        '''select cluster, "group", least(opened_at_ms / 86400000, 2147483647)::int, 'rule', rule, count(*), sum(ms)
-    from gone left join doubled using (incident_id) group by 1, 2, 3, 5''',
+        '''select cluster, "group", day, 'rule', rule, count(*), sum(ms), connectors
+    from gone left join doubled using (incident_id) left join named using (cluster, "group", day, rule)
+    group by 1, 2, 3, 5, connectors''',
         "doubled_ms",
     )
 }) select count(*) from gone

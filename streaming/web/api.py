@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rebalance_monitor.streaming.core.columns import date_of
-from rebalance_monitor.streaming.core.costs import CostQuestion, answer, by_of
+from rebalance_monitor.streaming.core.costs import CostQuestion, CostSums, answer, by_of
 from rebalance_monitor.streaming.core.incidents.maintenance import Maintenance
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import GapRecord
@@ -176,10 +176,13 @@ def costs(source: PageSource, scope: Scope, values: Values) -> Object:
         raise BadRequest(str(why)) from None
     question = CostQuestion(**{**values, "by": by})
     most, what = (MOST_READ, "takes more than {} sums") if "team" in by else (MOST_LINES, "gives more than {} lines")
-    entries = source.reader.costs(question, source.only(scope), most + 1)
+    entries, total = source.reader.costs(question, source.only(scope), most + 1), None
+    if "connector" in by:
+        total = next((one.sums for one in entries if not one.words), CostSums(0))
+        entries = [one for one in entries if one.words]
     if len(entries) > most:
         raise BadRequest(_too_much(by, what.format(most)))
-    told = answer(entries, question, source.team_of, source.reader.being_cut())
+    told = answer(entries, question, source.team_of, source.reader.being_cut(), total)
     if len(told["lines"]) > MOST_LINES:
         raise BadRequest(_too_much(by, f"gives more than {MOST_LINES} lines"))
     return told

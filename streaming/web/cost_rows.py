@@ -16,6 +16,7 @@ _MOMENT: LiteralString = (
 WORDS: dict[str, str] = {
     "cluster": "cluster",
     "group": '"group"',
+    "connector": "coalesce(connector, '')",
     "cause": "cause",
     "month": f"left({_DATE}, 7)",
     "day": _DATE,
@@ -24,9 +25,16 @@ WORDS: dict[str, str] = {
 _SUMS = ", ".join(f"sum({name})::int8" for name in ("rebalances", *(column.name for column in COST_COLUMNS)))
 
 
-def statement(words: tuple[str, ...], conditions: list[LiteralString]) -> bytes:
-    """The sums of each combination of these words, all of it where there is none; the last parameter is the limit."""
-    chosen = "".join(f"{WORDS[word]}, " for word in words)
+def statement(words: tuple[str, ...], conditions: list[LiteralString]) -> tuple[bytes, int]:
+    """The sums of each combination of these words, all of it where there is none; by connector also what all of it
+    costs, with null for each word: rebalances do not add up there. How often the conditions' parameters are taken; the
+    last parameter is the limit."""
     where = f" where {' and '.join(conditions)}" if conditions else ""
+    chosen = "".join(f"{WORDS[word]}, " for word in words)
     grouped = f" group by {', '.join(str(at + 1) for at in range(len(words)))}" if words else ""
-    return f"select {chosen}{_SUMS} from rebalance_monitor.costs{where}{grouped} limit %s".encode()
+    table = "connector_costs" if "connector" in words else "costs"
+    each = f"select {chosen}{_SUMS} from rebalance_monitor.{table}{where}{grouped}"
+    if table == "costs":
+        return f"{each} limit %s".encode(), 1
+    whole = f"select {'null, ' * len(words)}{_SUMS} from rebalance_monitor.costs{where}"
+    return f"{each} union all {whole} limit %s".encode(), 2

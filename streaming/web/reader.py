@@ -238,14 +238,19 @@ class Reader(Statements):
         return self._page(queries.SUMMARIES, *_conditions(where, only), limit, after)
 
     def costs(self, question: CostQuestion, only: Collection[GroupName] | None, limit: int) -> list[CostEntry]:
-        """What rebalances cost, with the words that are needed; so many sums at most."""
+        """What rebalances cost, with the words that are needed; so many sums at most. By connector,
+        what all of them cost is one more, without words."""
         since, until = question.days
         asked = {"cluster": question.cluster, "group": question.group, "since_day": since, "until_day": until}
         given = {name: value for name, value in asked.items() if value is not None}
         conditions, values = _conditions(given, only, _DAYS)
         words = question.needed
-        rows = self._rows(cost_rows.statement(words, conditions), [*values, limit])
-        return [CostEntry(dict(zip(words, row, strict=False)), sums_of(row[len(words) :])) for row in rows]
+        statement, times = cost_rows.statement(words, conditions)
+        rows = self._rows(statement, [*values * times, limit + times - 1])
+        return [
+            CostEntry({} if row[0] is None else dict(zip(words, row, strict=False)), sums_of(row[len(words) :]))
+            for row in rows
+        ]
 
     def being_cut(self) -> list[int]:
         """Days that have left the tables and of which the sums are not written yet."""

@@ -209,6 +209,11 @@ CORRUPTIONS: dict[str, list[str]] = {
         f"update {S}.daily_summaries set moved_of = 2 where day = 3 and kind = 'cause'",
     ],
     "cost_as_the_document_says": [only("stored_generations", FIRST, "cost.moved = 99")],
+    "connectors_cost_what_the_rebalance_does": [
+        f"insert into {S}.daily_summaries values ('c', 'g', 4, 'cause', 'none', 1),"
+        " ('c', 'g', 4, 'grade', 'match', 1)",
+        f"update {S}.daily_summaries set connectors = '{{\"a\": [1, 5, 1]}}' where day = 4 and kind = 'cause'",
+    ],
     "window_end_is_signed": [
         f"alter table {S}.maintenance disable trigger all",
         only("maintenance", "true", "ended_by = 'somebody'"),

@@ -18,6 +18,7 @@ Everything here follows from group and config records alone. Idle time is told b
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -25,10 +26,10 @@ from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.connect.leader.hypotheses import DEFAULT_MAX_DELAY_MS
 from rebalance_monitor.streaming.core.connect.statuses.facts import JobKey
 from rebalance_monitor.streaming.core.connect.statuses.round_change import keys, seats
-from rebalance_monitor.streaming.core.model.details import DelayWait, Move, OtherDelay, Returned
+from rebalance_monitor.streaming.core.model.details import ConnectorCost, DelayWait, Move, OtherDelay, Returned
 from rebalance_monitor.streaming.core.model.results import Generation
-from rebalance_monitor.streaming.core.model.subjects import subject_of
-from .observed import ConnectorOrTask, Observed, job_key, of_jobs
+from rebalance_monitor.streaming.core.model.subjects import connector_of, subject_of
+from .observed import ConnectorOrTask, Observed, job_connector, job_key, of_jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,8 @@ def follow(
     going_on = _going_on(waits.open, idle, now, last)
     told = _wait_after(waits.open, going_on, now, last)
     spent = dict(_spent(waits.idle, now, last)) if last is not None else {}
-    detail = replace(published.connect, moves=moves, stayed=stayed, wait=told, idle_ms=spent)
+    split = _by_connector(waits.idle, now, last)
+    detail = replace(published.connect, moves=moves, stayed=stayed, wait=told, idle_ms=spent, by_connector=split)
     completed = replace(published, detail=detail)
     return DelayWaits(idle=idle, open=going_on), completed
 
@@ -155,12 +157,36 @@ def _idle(
 
 
 def _spent(idle: Mapping[JobKey, IdleJob], now: Observed, last: Observed) -> Iterator[tuple[str, int]]:
-    gone_ms = max(now.at_ms - last.at_ms, 0)
     spent = dict.fromkeys(IDLE_CAUSES, 0)
-    for job, since in idle.items():
-        if job.startswith("task "):
-            spent[_cause(since, last)] += gone_ms
+    for since in (since for job, since in idle.items() if job.startswith("task ")):
+        spent[_cause(since, last)] += _between_ms(now, last)
     return ((cause, ms) for cause, ms in spent.items() if ms)
+
+
+def _between_ms(now: Observed, last: Observed) -> int:
+    return max(now.at_ms - last.at_ms, 0)
+
+
+def _by_connector(idle: Mapping[JobKey, IdleJob], now: Observed, last: Observed | None) -> dict[str, ConnectorCost]:
+    """Of those alone that gained or waited. A name that is empty names none."""
+    had = _jobs_of(last) if last is not None else {}
+    gained = Counter(
+        job_connector(job) for process, jobs in _jobs_of(now).items() for job in jobs - had.get(process, frozenset())
+    )
+    waited = Counter[str | None]()
+    if last is not None and (ms := _between_ms(now, last)):
+        for job in (job for job in idle if job.startswith("task ")):
+            waited[connector_of(subject_of(job))] += ms
+    return {
+        name: ConnectorCost(moved=gained[name], idle_ms=waited[name])
+        for name in sorted({*gained, *waited} - {"", None})
+    }
+
+
+@of_jobs
+def _jobs_of(observed: Observed) -> Mapping[str, frozenset[ConnectorOrTask]]:
+    """What each process has in its hands after the round, as in `diff`."""
+    return {observed.process_of(member_id): view.holds for member_id, view in observed.views.items()}
 
 
 def _cause(idle: IdleJob, last: Observed) -> str:

@@ -1,6 +1,7 @@
 """How a group's record is published: members with their shares, and what changed hands since the record before."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -46,13 +47,15 @@ def source_of(row: Row) -> Source:
 
 
 def diff_of(before: Mapping[str, tuple[str, ...]], after: Mapping[str, tuple[str, ...]]) -> dict[str, Change]:
+    """A name may stand for two things: a connector `a-0`, and a task of `a`."""
     changes = {}
     for key in sorted({*before, *after}):
         if before.get(key) == after.get(key):
             continue
-        had, has = set(before.get(key, ())), set(after.get(key, ()))
+        had, has = Counter(before.get(key, ())), Counter(after.get(key, ()))
         if had != has:
-            changes[key] = Change(gained=tuple(sorted(has - had)), lost=tuple(sorted(had - has)))
+            gained, lost = (has - had).elements(), (had - has).elements()
+            changes[key] = Change(gained=tuple(sorted(gained)), lost=tuple(sorted(lost)))
     return changes
 
 

@@ -86,6 +86,18 @@ class DowntimeSum:
     jobs: Annotated[int, Says(name="count")]
     total_ms: int
     longest_ms: Annotated[int, Says("By the best estimate.")]
+    by_connector: Annotated[
+        Mapping[str, int],
+        Says("How much of `total_ms` is of each connector, it and its tasks; absent: not known.", optional=True),
+    ] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectorCost:
+    """What a generation cost one connector, it and its tasks together."""
+
+    moved: Annotated[int, Says("How many of them somebody gained; absent: none.", optional=True)] = 0
+    idle_ms: Annotated[int, Says("How much of `idle_ms` is theirs; absent: none.", optional=True)] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,6 +142,14 @@ class ConnectDetail:
     idle_ms: Annotated[Mapping[str, int], Says("Sums over connectors and tasks, by cause.", words=IDLE)] = field(
         default_factory=dict
     )
+    by_connector: Annotated[
+        Mapping[str, ConnectorCost],
+        Says(
+            "What `diff` and `idle_ms` come to for each connector: names in `diff` do not tell the connector `a-0` from"
+            " a task of `a`. Of those alone that gained or waited; absent: of none, or an older release wrote it.",
+            optional=True,
+        ),
+    ] = field(default_factory=dict)
     downtime: tuple[DowntimeSum, ...] = ()
     interrupted: tuple[JobDowntime, ...] = ()
     burst: Annotated[Burst | None, Says("The generations of one kind that this one is one of.")] = None

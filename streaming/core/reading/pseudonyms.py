@@ -42,6 +42,7 @@ _CALLED = frozenset(
     {
         "group", "groupId", "topic", "topics", "cluster", "member_id", "memberId", "client_id", "clientId",
         "client_host", "clientHost", "instance_id", "groupInstanceId", "instanceId", "worker", "leader", "connector",
+        "by_connector",
     }
 )  # fmt: skip
 """Fields whose values are names even if they look like a number, or like the task of a Streams application."""

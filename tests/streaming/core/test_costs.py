@@ -19,12 +19,21 @@ from rebalance_monitor.streaming.core.costs import (
     CostQuestion,
     CostSums,
     answer,
+    answer_of_objects,
     by_of,
     cost_of,
     doubled_of,
     entry_of,
+    split,
 )
-from rebalance_monitor.streaming.core.model.details import DOWNTIMES, MOVES, DowntimeSum, GroupEmptied, Move
+from rebalance_monitor.streaming.core.model.details import (
+    DOWNTIMES,
+    MOVES,
+    ConnectorCost,
+    DowntimeSum,
+    GroupEmptied,
+    Move,
+)
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Certainty, Change, HeldUp, Sampled, Subject
 from tests.streaming.builders import generation, incident, part
@@ -33,13 +42,14 @@ from tests.streaming.core.rules.builders import Story, generations
 ROOT = Path(__file__).parents[3]
 MOVED = (Move(job=Subject("task", "a-0"), kind="moved_at_once", before="w1", after="w2"),)
 GAINED = {"w1": Change(gained=("a-0", "a-1")), "w2": Change(gained=("b-0",), lost=("a-0",))}
+SHARE, TOO_MUCH = ConnectorCost(moved=2, idle_ms=9), ConnectorCost(moved=4, idle_ms=9)
 HELD_UP = HeldUp(
     generation=7, rebalances=1, since_ms=1, before=40, records=4_000, caught_up_ms=9, final=True
 )  # fmt: skip
 
 
-def lasted(kind: str, ms: int, count: int = 1) -> DowntimeSum:
-    return DowntimeSum(kind=kind, jobs=count, total_ms=ms, longest_ms=ms)
+def lasted(kind: str, ms: int, count: int = 1, **each_ms: int) -> DowntimeSum:
+    return DowntimeSum(kind=kind, jobs=count, total_ms=ms, longest_ms=ms, by_connector=each_ms)
 
 
 def cost(**more: Any) -> dict[str, Any]:
@@ -164,8 +174,17 @@ GENERATIONS = st.builds(
     at_ms=st.integers(0, 100 * 86_400_000),
     generation=st.integers(0, 5),
     diff=st.sampled_from([{}, GAINED]),
+    idle_ms=st.sampled_from([{}, {"scheduled_delay": 9}]),
+    by_connector=st.sampled_from([{}, {"a": SHARE, "b": ConnectorCost(moved=1)}, {"c": SHARE}, {"c": TOO_MUCH}]),
     protocol_type=st.sampled_from(["connect", "consumer"]),
-    downtime=st.sampled_from([(), (lasted("clean", 7),), (lasted("no_stop", 0),)]),
+    downtime=st.sampled_from(
+        [
+            (),
+            (lasted("clean", 7),),
+            (lasted("no_stop", 0, b=0),),
+            (lasted("clean", 7, a=3, b=4), lasted("crash", 2, a=2)),
+        ]
+    ),
     settled=st.booleans(),
     emptied=st.sampled_from([None, GroupEmptied(1)]),
     held_up=st.sampled_from([None, HELD_UP, replace(HELD_UP, followed=8)]),
@@ -179,16 +198,40 @@ def team_of(cluster: str, group: str) -> str:
 
 @given(st.lists(GENERATIONS, max_size=12), st.lists(st.sampled_from([*BY])), st.data())
 def test_the_total_is_the_same_by_any_words_and_in_any_parts(some: list[Any], by: list[str], data: Any) -> None:
-    entries = [entry_of(as_object(one), one.cluster, one.group) for one in some]
-    whole = answer(entries, CostQuestion(by=()), team_of)["total"]
-    told = answer(data.draw(st.permutations(entries)), CostQuestion(by=by_of(",".join(by))), team_of)
-    assert told["total"] == whole
+    """By connector, too: what is not split is a line. There a rebalance counts with each connector that it concerns."""
+    told = [(entry_of(as_object(one), one.cluster, one.group), as_object(one)) for one in some]
+    whole = answer_of_objects(told, (), CostQuestion(by=()), team_of)["total"]
+    question = CostQuestion(by=by_of(",".join(by)))
+    found = answer_of_objects(data.draw(st.permutations(told)), (), question, team_of)
+    assert found["total"] == whole
     rebalances = sum(not one.repeats for one in some)
-    assert whole["rebalances"] == rebalances == sum(line["rebalances"] for line in told["lines"])
+    assert whole["rebalances"] == rebalances
+    assert "connector" in by or rebalances == sum(line["rebalances"] for line in found["lines"])
     for one in FIGURES:
-        known = [line[one.name] for line in told["lines"] if line[one.name] is not None]
-        assert whole[one.name] == (sum(known) if known else None)
-        assert all(line[f"{one.name}_of"] <= line["rebalances"] for line in told["lines"])
+        known = [line[one.name] for line in found["lines"] if line[one.name] is not None]
+        assert (whole[one.name] or 0) == sum(known)
+        assert "connector" in by or (whole[one.name] is None) == (not known)
+        assert all(line[f"{one.name}_of"] <= line["rebalances"] for line in found["lines"])
+
+
+@given(GENERATIONS)
+def test_a_connector_has_what_its_object_says_or_nothing_is_split(one: Any) -> None:
+    document = as_object(one)
+    whole = entry_of(document, "c", "g")
+    lines = {part.words["connector"]: part.sums.published() for part in split(whole, document)}
+    left = lines.pop("", None)
+    assert {*lines} == {*one.connect.by_connector} | {
+        name for sums in one.connect.downtime for name in sums.by_connector
+    }
+    for figure_of in FIGURES:
+        amount = whole.sums.published()[figure_of.name]
+        own = {name: line[figure_of.name] for name, line in lines.items()}
+        named = figure_of.by_connector(document) if figure_of.by_connector is not None else {}
+        is_split = amount is not None and figure_of.by_connector is not None and sum(named.values()) <= amount
+        assert own == {name: named.get(name, 0) if is_split else None for name in lines}, figure_of.name
+        rest = None if amount is None else amount - sum(filter(None, own.values()))
+        assert rest in (0, None) if left is None else rest == left[figure_of.name]
+    assert left is None or any(left[one.name] for one in FIGURES), "a line for nothing"
 
 
 def test_nothing_costs_nothing_that_is_known() -> None:

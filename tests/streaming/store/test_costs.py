@@ -16,9 +16,10 @@ from psycopg.types.json import Jsonb
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.columns import DAY_MS, date_of
-from rebalance_monitor.streaming.core.costs import DOUBLED, CostEntry, by_of, cost_of, entry_of, sums_of
+from rebalance_monitor.streaming.core.costs import DOUBLED, CostEntry, by_of, cost_of, entry_of, split, sums_of
+from rebalance_monitor.streaming.core.model.details import ConnectorCost
 from rebalance_monitor.streaming.core.model.published import as_object
-from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Certainty, RebalanceCost, Source
+from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Certainty, RebalanceCost, Source, Subject
 from rebalance_monitor.streaming.core.replay import replay
 from rebalance_monitor.streaming.store import retention
 from rebalance_monitor.streaming.store.database import Database, DatabaseUnreachable
@@ -29,13 +30,13 @@ from rebalance_monitor.streaming.web.parameters import BadRequest
 from rebalance_monitor.streaming.web.reader import Reader
 from rebalance_monitor.streaming.web.scope import EVERYTHING, Scope
 from tests.streaming.builders import TOPIC, generation, incident, part
-from tests.streaming.core.test_costs import GAINED, GENERATIONS, HELD_UP, lasted, team_of
+from tests.streaming.core.test_costs import GAINED, GENERATIONS, HELD_UP, SHARE, TOO_MUCH, lasted, team_of
 from tests.streaming.store.test_retention import KEPT, NOW_MS, TODAY, World
 from tests.web.filled import put
 
 pytestmark = pytest.mark.postgres
 CAPTURES = Path(__file__).parents[2] / "vectors"
-BY = ("", "cause", "team,month", "day", "group,day,cause")
+BY = ("", "cause", "team,month", "day", "group,day,cause", "connector,day,cause", "team,connector")
 
 
 @pytest.fixture
@@ -66,12 +67,30 @@ def in_database(store: PostgresStore, documents: list[Any]) -> list[Any]:
     return [(cause, sums_of(sums)) for cause, *sums in rows]
 
 
+def split_in_database(store: PostgresStore, documents: list[Any]) -> list[dict[str, Any]]:
+    statement = (
+        "select number, coalesce(one.connector, ''), (one.cost).* from unnest(%s::text[]) with ordinality as given"
+        " (text, number) cross join lateral (select rebalance_monitor.cost_of(text::jsonb) as cost) as told"
+        " cross join lateral rebalance_monitor.split(cost, rebalance_monitor.connectors_of(text::jsonb, cost)) as one"
+    )
+    found: list[dict[str, Any]] = [{} for _ in documents]
+    with store.database.session() as connection:
+        for number, connector, _, *sums in connection.execute(
+            statement.encode(), ([json.dumps(one) for one in documents],)
+        ).fetchall():
+            found[number - 1][connector] = sums_of(sums)
+    return found
+
+
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(st.lists(GENERATIONS, min_size=20, max_size=20))
 def test_the_database_computes_of_a_document_what_the_core_does(store: PostgresStore, some: list[Any]) -> None:
     documents = [as_object(one) for one in some]
     assert in_database(store, documents) == [
         (entry_of(one, "c", "g").words["cause"], cost_of(one)) for one in documents
+    ]
+    assert split_in_database(store, documents) == [
+        {part.words["connector"]: part.sums for part in split(entry_of(one, "c", "g"), one)} for one in documents
     ]
 
 
@@ -81,7 +100,7 @@ def test_the_command_of_a_capture_says_what_the_api_says_of_the_same_records(
 ) -> None:
     folder = CAPTURES / name
     put(store, *replay(records_of(folder), settings_of(folder)).results)
-    for by in ("", "cause", "group,month", "day,rebalance"):
+    for by in ("", "cause", "group,month", "day,rebalance", "connector", "cause,connector,rebalance"):
         assert main(["cost", "--capture", str(folder), "--by", by, "-o", "json"]) == 0
         told = json.loads(capsys.readouterr().out)
         del told["kind"]
@@ -112,12 +131,21 @@ WRITTEN = st.fixed_dictionaries(
         "group": st.sampled_from(["g", "h"]),
         "cause": st.sampled_from([(), (Cause(kind="worker_lost"),), (Cause(kind="worker_joined"),)]),
         "diff": st.sampled_from([{}, GAINED]),
+        "idle_ms": st.sampled_from([{}, {"scheduled_delay": 9}]),
+        "by_connector": st.sampled_from([{}, {"a": SHARE, "b-0": ConnectorCost(moved=1)}, {"c": TOO_MUCH}]),
         "protocol_type": st.sampled_from(["connect", "consumer"]),
-        "downtime": st.sampled_from([(), (lasted("clean", 1_999),), (lasted("no_stop", 0), lasted("crash", 3))]),
+        "downtime": st.sampled_from(
+            [(), (lasted("clean", 1_999),), (lasted("no_stop", 0, a=0), lasted("crash", 3, a=1, b=2))]
+        ),
         "settled": st.booleans(),
         "held_up": st.sampled_from([None, HELD_UP, replace(HELD_UP, followed=8)]),
         "repeats": st.booleans(),
     }
+)
+TWICE = (
+    (Subject("task", "b-0-7"), Subject("worker", "w-1")),
+    (Subject("connector", "b-0"), Subject("worker", "w-1")),
+    (Subject("task", "a-0"), Subject("task", "b-0")),
 )
 LOG = st.lists(
     st.tuples(st.integers(TODAY - 36, TODAY), WRITTEN, st.sampled_from([None, *Certainty])), min_size=1, max_size=10
@@ -135,6 +163,7 @@ def test_a_cut_changes_no_sum(world: World, log: list[Any], days: list[int]) -> 
             at_ms = day * DAY_MS + number
             ended = incident(
                 "resolved", f"i{number}-{world.next}", group=more["group"], code=DOUBLED, certainty=certainty,
+                subjects=TWICE[number % len(TWICE)],
                 opened_at_ms=at_ms, resolved_at_ms=at_ms + 1_000 + number,
             )  # fmt: skip
             found = [ended, part(ended)]
@@ -145,6 +174,58 @@ def test_a_cut_changes_no_sum(world: World, log: list[Any], days: list[int]) -> 
     for later in sorted(days):
         Retention(world.store.database, KEPT).cut(NOW_MS + later * DAY_MS)
         assert all_of(world.dsn) == before
+
+
+def by_connector(dsn: str) -> dict[str, tuple[Any, ...]]:
+    """Of each line of one group: rebalances, moved, unassigned, stopped, doubled."""
+    lines = asked(dsn, "connector")["lines"]
+    names = ("rebalances", "moved", "unassigned_ms", "stopped_ms", "doubled_ms")
+    return {line["connector"]: tuple(line[name] for name in names) for line in lines}
+
+
+def test_costs_of_connectors_stay_when_their_day_is_cut_and_come_together(world: World) -> None:
+    old = TODAY - 31
+    split_up = {
+        "diff": GAINED, "idle_ms": {"scheduled_delay": 9}, "settled": True,
+        "by_connector": {"a": ConnectorCost(moved=2), "a-0": ConnectorCost(moved=1, idle_ms=9)},
+        "downtime": (lasted("clean", 7, **{"a-0": 7}),),
+    }  # fmt: skip
+    at_ms = old * DAY_MS
+    twice = [
+        incident(
+            "resolved", f"of {subject.id}", group="g", code=DOUBLED, certainty=Certainty.LIKELY, opened_at_ms=at_ms,
+            resolved_at_ms=at_ms + 100, subjects=(subject, Subject("worker", "w1"), Subject("worker", "w2")),
+        )
+        for subject in (Subject("connector", "a-0"), Subject("task", "a-0"))
+    ]  # fmt: skip
+    world.write(old, *(one for found in twice for one in (found, part(found))), **split_up)
+    world.write(old, **split_up)
+    world.write(old, diff=GAINED, settled=True)
+    world.change("update rebalance_monitor.outbox set done = true")
+    told = {"": (1, 3, 0, 0, 0), "a": (2, 4, 0, 0, 100), "a-0": (2, 2, 18, 14, 100)}
+    assert by_connector(world.dsn) == told
+    world.cut()
+    assert by_connector(world.dsn) == told
+    assert asked(world.dsn, "connector")["total"]["rebalances"] == 3
+
+
+def test_what_an_older_release_wrote_or_cut_is_not_split(world: World) -> None:
+    old = TODAY - 31
+    split_up = {"diff": GAINED, "by_connector": {"a": ConnectorCost(moved=2), "b": ConnectorCost(moved=1)}}
+    world.write(old, **split_up)
+    world.write(old, diff=GAINED)
+    assert by_connector(world.dsn) == {
+        "": (1, 3, 0, None, None),
+        "a": (1, 2, 0, None, None),
+        "b": (1, 1, 0, None, None),
+    }
+    world.cut()
+    # What it adds to a day, it adds to the sums of causes alone.
+    world.change("update rebalance_monitor.daily_summaries set rebalances = 3, moved = 9 where kind = 'cause'")
+    told = by_connector(world.dsn)
+    assert (told[""][1], told["a"][1], told["b"][1]) == (6, 2, 1)
+    world.change("update rebalance_monitor.daily_summaries set connectors = null")
+    assert by_connector(world.dsn) == {"": (3, 9, 0, None, None)}
 
 
 def test_a_scope_sees_the_costs_of_its_own_groups_alone(world: World) -> None:
@@ -240,6 +321,16 @@ def test_what_is_too_much_is_refused_before_it_is_summed(world: World, monkeypat
             return found
 
     monkeypatch.setattr("tests.streaming.store.test_costs.Reader", Counted)
+    with monkeypatch.context() as patched:
+        for most, right in ((3, True), (2, False)):
+            patched.setattr("rebalance_monitor.streaming.web.api.MOST_LINES", most)
+            world.change("update rebalance_monitor.stored_generations set cost.moved = 1")
+            if right:
+                assert len(asked(world.dsn, "connector")["lines"]) == 3
+            else:
+                with pytest.raises(BadRequest, match="by=cluster,group,connector gives more than 2 lines"):
+                    asked(world.dsn, "connector")
+    read.clear()
     monkeypatch.setattr("rebalance_monitor.streaming.web.api.MOST_LINES", 1)
     assert len(asked(world.dsn, "cause")["lines"]) == 1
     with monkeypatch.context() as patched:

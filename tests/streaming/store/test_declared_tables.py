@@ -11,7 +11,7 @@ INTERNAL = {
     "migrations", "writer", "leases", "states", "kept_states", "waiting_rows", "known_ends", "topic_samples",
     "stored_generations", "stored_contents", "stored_assignments", "coordinator_reasons", "coordinator_log_positions",
 }  # fmt: skip
-VIEWS = {"assignments", "bursts", "costs", "generations", "members"}
+VIEWS = {"assignments", "bursts", "connector_costs", "costs", "generations", "members"}
 """Of their columns the database does not know which are never null."""
 
 

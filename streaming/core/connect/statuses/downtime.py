@@ -9,11 +9,13 @@ no_stop      it still lives and never said that it stopped: unknown, perhaps it 
 not_known    a status or a record came after later ones were told: the order of things is not known
 """
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rebalance_monitor.schemas.frozen import replace
 from rebalance_monitor.streaming.core.model.details import DowntimeSum, JobDowntime
-from rebalance_monitor.streaming.core.model.subjects import subject_of
+from rebalance_monitor.streaming.core.model.subjects import connector_of, subject_of
 from .facts import ENDED, FAILED, JobFacts, JobKey, Sighting
 from .parting import Unsettled
 from .round_change import RecordStep
@@ -124,14 +126,24 @@ def summed(unsettled: Unsettled) -> tuple[tuple[DowntimeSum, ...], tuple[JobDown
     known = [one for one in unsettled.interrupted if one.job not in unknown]
     sums = []
     for kind in sorted({one.kind for one in known}):
-        own = [one.best_ms for one in known if one.kind == kind]
-        sums.append(DowntimeSum(kind=kind, jobs=len(own), total_ms=sum(own), longest_ms=max(own)))
+        own = [one for one in known if one.kind == kind]
+        each_ms, split = [one.best_ms for one in own], Counter[str]()
+        for one in own:
+            split[connector_of(one.job) or ""] += one.best_ms
+        of_kind = DowntimeSum(kind=kind, jobs=len(own), total_ms=sum(each_ms), longest_ms=max(each_ms))
+        sums.append(replace(of_kind, by_connector=_named(split)))
     if unknown or unsettled.unknown:
-        sums.append(not_known(len(unknown)))
+        sums.append(not_known(len(unknown), (connector_of(job) or "" for job in unknown)))
     longest = sorted(known, key=lambda one: (-one.best_ms, one.job, one.until_ms))
     return tuple(sums), tuple(longest[:MOST_TOLD])
 
 
-def not_known(jobs: int) -> DowntimeSum:
-    """The sum of costs that nobody knows."""
-    return DowntimeSum(kind=NOT_KNOWN, jobs=jobs, total_ms=0, longest_ms=0)
+def not_known(jobs: int, connectors: Iterable[str]) -> DowntimeSum:
+    """The sum of costs that nobody knows, and whose they are."""
+    split = _named(dict.fromkeys(connectors, 0))
+    return DowntimeSum(kind=NOT_KNOWN, jobs=jobs, total_ms=0, longest_ms=0, by_connector=split)
+
+
+def _named(split: Mapping[str, int]) -> dict[str, int]:
+    """A name that is empty names no connector."""
+    return {name: split[name] for name in sorted(split) if name}
