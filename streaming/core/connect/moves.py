@@ -131,7 +131,7 @@ def follow(
     going_on = _going_on(waits.open, idle, now, last)
     told = _wait_after(waits.open, going_on, now, last)
     spent = dict(_spent(waits.idle, now, last)) if last is not None else {}
-    split = _by_connector(waits.idle, now, last)
+    split = _by_connector(waits.idle, now, last) or None
     detail = replace(published.connect, moves=moves, stayed=stayed, wait=told, idle_ms=spent, by_connector=split)
     completed = replace(published, detail=detail)
     return DelayWaits(idle=idle, open=going_on), completed

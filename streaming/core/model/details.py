@@ -143,13 +143,13 @@ class ConnectDetail:
         default_factory=dict
     )
     by_connector: Annotated[
-        Mapping[str, ConnectorCost],
+        Mapping[str, ConnectorCost] | None,
         Says(
             "What `diff` and `idle_ms` come to for each connector: names in `diff` do not tell the connector `a-0` from"
             " a task of `a`. Of those alone that gained or waited; absent: of none, or an older release wrote it.",
             optional=True,
         ),
-    ] = field(default_factory=dict)
+    ] = None
     downtime: tuple[DowntimeSum, ...] = ()
     interrupted: tuple[JobDowntime, ...] = ()
     burst: Annotated[Burst | None, Says("The generations of one kind that this one is one of.")] = None

@@ -27,7 +27,7 @@ def test_connectors_cost_together_what_each_generation_did(name: str) -> None:
         assert sum(each.get("idle_ms", 0) for each in split.values()) == sum(one["idle_ms"].values())
         assert [sum(each.get("by_connector", {}).values()) for each in sums] == [each["total_ms"] for each in sums]
         assert all(each.values() for each in split.values()), "of those alone that gained or waited"
-    assert sum("by_connector" in one for one in found) >= 5
+    assert sum("by_connector" in one for one in found) >= 3
     interrupted = [each for one in found for each in one["downtime"] if each["total_ms"]]
     assert bool(interrupted) == (name != "steady")
 

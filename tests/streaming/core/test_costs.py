@@ -175,7 +175,7 @@ GENERATIONS = st.builds(
     generation=st.integers(0, 5),
     diff=st.sampled_from([{}, GAINED]),
     idle_ms=st.sampled_from([{}, {"scheduled_delay": 9}]),
-    by_connector=st.sampled_from([{}, {"a": SHARE, "b": ConnectorCost(moved=1)}, {"c": SHARE}, {"c": TOO_MUCH}]),
+    by_connector=st.sampled_from([None, {"a": SHARE, "b": ConnectorCost(moved=1)}, {"c": SHARE}, {"c": TOO_MUCH}]),
     protocol_type=st.sampled_from(["connect", "consumer"]),
     downtime=st.sampled_from(
         [
@@ -220,7 +220,7 @@ def test_a_connector_has_what_its_object_says_or_nothing_is_split(one: Any) -> N
     whole = entry_of(document, "c", "g")
     lines = {part.words["connector"]: part.sums.published() for part in split(whole, document)}
     left = lines.pop("", None)
-    assert {*lines} == {*one.connect.by_connector} | {
+    assert {*lines} == {*(one.connect.by_connector or ())} | {
         name for sums in one.connect.downtime for name in sums.by_connector
     }
     for figure_of in FIGURES:

@@ -132,7 +132,7 @@ WRITTEN = st.fixed_dictionaries(
         "cause": st.sampled_from([(), (Cause(kind="worker_lost"),), (Cause(kind="worker_joined"),)]),
         "diff": st.sampled_from([{}, GAINED]),
         "idle_ms": st.sampled_from([{}, {"scheduled_delay": 9}]),
-        "by_connector": st.sampled_from([{}, {"a": SHARE, "b-0": ConnectorCost(moved=1)}, {"c": TOO_MUCH}]),
+        "by_connector": st.sampled_from([None, {"a": SHARE, "b-0": ConnectorCost(moved=1)}, {"c": TOO_MUCH}]),
         "protocol_type": st.sampled_from(["connect", "consumer"]),
         "downtime": st.sampled_from(
             [(), (lasted("clean", 1_999),), (lasted("no_stop", 0, a=0), lasted("crash", 3, a=1, b=2))]
