@@ -3,6 +3,7 @@
 from typing import Any
 
 from rebalance_monitor.streaming.core import connect_metrics
+from rebalance_monitor.streaming.core.costs import FIGURES
 from . import queries, shared, tables
 from .frames import assembled, frame, one_group
 from .panels import Panel, graph, matrix, number, rows, sql_graph
@@ -124,6 +125,13 @@ def _details() -> list[Panel]:
             "recomputed "
             "assignment, who runs it by the status topic. What disagrees comes first.",
             moments=("said", "since"),
+        ),
+        rows(
+            "What rebalances cost each connector",
+            tables.CONNECTOR_COSTS_SQL,
+            description="Sums over whole days (UTC), a connector with its tasks. Empty: not known. A rebalance counts "
+            "with each connector that it concerns. Not split: what an older release wrote.",
+            units={figure.name: "ms" for figure in FIGURES if figure.name.endswith("_ms")},
         ),
         shared.incident_history(),
         shared.generations(),

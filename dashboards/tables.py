@@ -41,6 +41,18 @@ order by sum(stopped_ms) desc nulls last, sum(held_up) desc nulls last, sum(move
 limit 200
 """.strip()
 
+_CONNECTOR_COSTS = ", ".join(
+    f"sum({one}) as {one}" for one in ("rebalances", *(one.name for one in FIGURES if one.by_connector is not None))
+)
+CONNECTOR_COSTS_SQL = f"""
+select coalesce(connector, 'not split') as connector, {_CONNECTOR_COSTS}
+from {SCHEMA}.connector_costs
+where {ON_DAYS} and {GROUP_SQL}
+group by 1
+order by sum(stopped_ms) desc nulls last, sum(unassigned_ms) desc nulls last, sum(moved) desc nulls last, 1
+limit 200
+""".strip()
+
 HELD_UP_SQL = f"""
 select to_timestamp(at_ms / 1000.0) as at, cluster, "group", generation, cause, held_up as records
 from {SCHEMA}.costs
@@ -174,6 +186,7 @@ order by time
 TABLES_SQL = {
     "open_incidents": OPEN_INCIDENTS_SQL,
     "costs": COSTS_SQL,
+    "connector_costs": CONNECTOR_COSTS_SQL,
     "held_up": HELD_UP_SQL,
     "unexplained": UNEXPLAINED_SQL,
     "generations": GENERATIONS_SQL,

@@ -180,8 +180,8 @@ BY: Mapping[str, str] = {
     "cluster": "The cluster.",
     "group": "The group, with its cluster.",
     "team": "Whose group it is, by `groups` of the configuration as it is now; empty: nobody's.",
-    "connector": "The connector of Kafka Connect, with its group: it and its tasks. *not split* (empty): of groups that"
-    " are not Connect's, by generations of an older release, and `held_up`.",
+    "connector": "The connector of Kafka Connect, with its group: it and its tasks together; *not split* (empty): what"
+    " is not told by connector.",
     "cause": "Kind of the rebalance's first cause; none: the records name none; empty: of `doubled_ms`.",
     "month": "Month of the record, as 2026-01, in UTC.",
     "day": "Day of the record, as 2026-01-10, in UTC.",

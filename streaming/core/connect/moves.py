@@ -173,14 +173,11 @@ def _by_connector(idle: Mapping[JobKey, IdleJob], now: Observed, last: Observed 
     gained = Counter(
         job_connector(job) for process, jobs in _jobs_of(now).items() for job in jobs - had.get(process, frozenset())
     )
-    waited = Counter[str | None]()
+    waited = Counter[str]()
     if last is not None and (ms := _between_ms(now, last)):
         for job in (job for job in idle if job.startswith("task ")):
-            waited[connector_of(subject_of(job))] += ms
-    return {
-        name: ConnectorCost(moved=gained[name], idle_ms=waited[name])
-        for name in sorted({*gained, *waited} - {"", None})
-    }
+            waited[connector_of(subject_of(job)) or ""] += ms
+    return {name: ConnectorCost(moved=gained[name], idle_ms=waited[name]) for name in sorted({*gained, *waited} - {""})}
 
 
 @of_jobs

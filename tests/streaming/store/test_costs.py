@@ -185,7 +185,7 @@ def by_connector(dsn: str) -> dict[str, tuple[Any, ...]]:
 
 def test_costs_of_connectors_stay_when_their_day_is_cut_and_come_together(world: World) -> None:
     old = TODAY - 31
-    split_up = {
+    split_up: dict[str, Any] = {
         "diff": GAINED, "idle_ms": {"scheduled_delay": 9}, "settled": True,
         "by_connector": {"a": ConnectorCost(moved=2), "a-0": ConnectorCost(moved=1, idle_ms=9)},
         "downtime": (lasted("clean", 7, **{"a-0": 7}),),
@@ -211,7 +211,10 @@ def test_costs_of_connectors_stay_when_their_day_is_cut_and_come_together(world:
 
 def test_what_an_older_release_wrote_or_cut_is_not_split(world: World) -> None:
     old = TODAY - 31
-    split_up = {"diff": GAINED, "by_connector": {"a": ConnectorCost(moved=2), "b": ConnectorCost(moved=1)}}
+    split_up: dict[str, Any] = {
+        "diff": GAINED,
+        "by_connector": {"a": ConnectorCost(moved=2), "b": ConnectorCost(moved=1)},
+    }
     world.write(old, **split_up)
     world.write(old, diff=GAINED)
     assert by_connector(world.dsn) == {
