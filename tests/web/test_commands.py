@@ -148,6 +148,10 @@ def test_costs_are_those_of_the_api(url: str, page: httpx.Client, capsys: pytest
     own = page.get("/api/v1/costs", params={"by": "cause,group", "since_ms": 0}).json()
     assert {**shown, "since": None} == {"kind": "costs", **own, "since": None}
     assert {line["cluster"] for line in shown["lines"]} >= {"alpha", "beta"}
+    (shown,) = told(capsys, "cost", "--since", "3650d", "--by", "connector,cause")
+    own = page.get("/api/v1/costs", params={"by": "connector,cause", "since_ms": 0}).json()
+    assert {**shown, "since": None} == {"kind": "costs", **own, "since": None}
+    assert {line["connector"] for line in own["lines"]} >= {"idle-a", "idle-b", "idle-c"}
     assert main(["cost", "--since", "3650d", "--group", "zombies", "--by", ""]) == DONE
     assert "rebalances from " in capsys.readouterr().out
     assert main(["cost", "--since", "1d", "--group", "zombies"]) == CANNOT_TELL

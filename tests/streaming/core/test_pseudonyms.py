@@ -92,3 +92,20 @@ def test_a_word_of_the_format_has_no_parts() -> None:
     words = format_words()
     told = renamed(value, words, renaming(names_in(value, words), b"key", numbered_in(value)))
     assert told["client_id"].startswith("n")
+
+
+def test_connectors_that_costs_are_told_by_are_names() -> None:
+    """Also one that is a number, and each by the digest that it has in the assignment."""
+    value = {
+        "assigned": {"connectors": ["orders"], "tasks": [["orders", 7]]},
+        "by_connector": {"orders": {"moved": 2}, "77": {"idle_ms": 5}},
+        "downtime": [{"kind": "clean", "by_connector": {"orders": 3, "77": 0}}],
+    }
+    words = format_words()
+    told = renamed(value, words, renaming(names_in(value, words), b"key", numbered_in(value)))
+    orders = told["assigned"]["connectors"][0]
+    number = renaming({"77"}, b"key")("77")
+    assert told["by_connector"] == {orders: {"moved": 2}, number: {"idle_ms": 5}}
+    assert told["downtime"] == [{"kind": "clean", "by_connector": {orders: 3, number: 0}}]
+    assert "orders" not in str(told)
+    assert "77" not in (orders, number)

@@ -130,16 +130,23 @@ def summed(unsettled: Unsettled) -> tuple[tuple[DowntimeSum, ...], tuple[JobDown
         each_ms, split = [one.best_ms for one in own], Counter[str]()
         for one in own:
             split[connector_of(one.job) or ""] += one.best_ms
-        of_kind = DowntimeSum(kind=kind, jobs=len(own), total_ms=sum(each_ms), longest_ms=max(each_ms))
-        sums.append(replace(of_kind, by_connector=_named(split)))
+        sums.append(
+            DowntimeSum(
+                kind=kind,
+                jobs=len(own),
+                total_ms=sum(each_ms),
+                longest_ms=max(each_ms),
+                by_connector=_named(split),
+            )
+        )
     if unknown or unsettled.unknown:
         sums.append(not_known(len(unknown), (connector_of(job) or "" for job in unknown)))
     longest = sorted(known, key=lambda one: (-one.best_ms, one.job, one.until_ms))
     return tuple(sums), tuple(longest[:MOST_TOLD])
 
 
-def not_known(jobs: int, connectors: Iterable[str]) -> DowntimeSum:
-    """The sum of costs that nobody knows, and whose they are."""
+def not_known(jobs: int, connectors: Iterable[str] = ()) -> DowntimeSum:
+    """The sum of costs that nobody knows, and whose they are: empty where that takes too much to remember."""
     split = _named(dict.fromkeys(connectors, 0))
     return DowntimeSum(kind=NOT_KNOWN, jobs=jobs, total_ms=0, longest_ms=0, by_connector=split)
 

@@ -112,8 +112,7 @@ class RoundCosts:
             else:
                 word = self._last_word(now, one, now_ms)
                 words.append(word)
-                named = (name for kind in word.downtime for name in kind.by_connector)
-                unknown = not_known(sum(kind.jobs for kind in word.downtime), named)
+                unknown = not_known(sum(kind.jobs for kind in word.downtime))
                 settled = Settled(now_ms, replace(word, downtime=(unknown,), interrupted=()))
                 self.settled = (*self.settled, settled)[-MOST_SETTLED:]
         self.unsettled = tuple(still)
