@@ -181,7 +181,7 @@ BY: Mapping[str, str] = {
     "group": "The group, with its cluster.",
     "team": "Whose group it is, by `groups` of the configuration as it is now; empty: nobody's.",
     "connector": "The connector of Kafka Connect, with its group: it and its tasks together; *not split* (empty): what"
-    " is not told by connector.",
+    " is known of the group as a whole alone.",
     "cause": "Kind of the rebalance's first cause; none: the records name none; empty: of `doubled_ms`.",
     "month": "Month of the record, as 2026-01, in UTC.",
     "day": "Day of the record, as 2026-01-10, in UTC.",
