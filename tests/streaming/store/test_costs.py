@@ -16,7 +16,7 @@ from psycopg.types.json import Jsonb
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.captures import records_of, settings_of
 from rebalance_monitor.streaming.core.columns import DAY_MS, date_of
-from rebalance_monitor.streaming.core.costs import DOUBLED, CostEntry, by_of, cost_of, entry_of, split, sums_of
+from rebalance_monitor.streaming.core.costs import DOUBLED, FIGURES, CostEntry, by_of, cost_of, entry_of, split, sums_of
 from rebalance_monitor.streaming.core.model.details import ConnectorCost
 from rebalance_monitor.streaming.core.model.published import as_object
 from rebalance_monitor.streaming.core.model.results import Aftermath, Cause, Certainty, RebalanceCost, Source, Subject
@@ -171,6 +171,10 @@ def test_a_cut_changes_no_sum(world: World, log: list[Any], days: list[int]) -> 
     world.change("update rebalance_monitor.outbox set done = true")
     before = all_of(world.dsn)
     assert before[0]["total"]["rebalances"] == sum(not more["repeats"] for _, more, _ in log)
+    for told in before:
+        assert told["total"] == before[0]["total"], told["by"]
+        for one in FIGURES:
+            assert sum(line[one.name] or 0 for line in told["lines"]) == (told["total"][one.name] or 0), told["by"]
     for later in sorted(days):
         Retention(world.store.database, KEPT).cut(NOW_MS + later * DAY_MS)
         assert all_of(world.dsn) == before
