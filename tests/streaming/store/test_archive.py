@@ -1,5 +1,6 @@
 """A day's file has what the table had, for each cluster, and a repetition replaces it."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from rebalance_monitor.streaming.core import tables
+from rebalance_monitor.streaming.core.model.details import ConnectorCost
 from rebalance_monitor.streaming.store.archive import NotWritten, ParquetArchive
 from rebalance_monitor.streaming.store.postgres import PostgresStore
 from tests.streaming.builders import PARTITION, commit, generation
+from tests.streaming.core.test_costs import lasted
 from tests.streaming.store.object_store import object_store
 from tests.streaming.store.test_retention import TODAY, World, world
 
@@ -54,6 +57,16 @@ def test_the_files_have_every_row_of_each_cluster(world: World, tmp_path: Path, 
         assert rows
         assert pq.read_table(file_of(tmp_path, name)).to_pylist() == rows
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == [f"{DATE}.parquet"] * 2
+
+
+def test_a_file_says_what_each_connector_cost(world: World, tmp_path: Path) -> None:
+    told = {"moved": 2, "idle_ms": 9}
+    world.write(OLD, by_connector={"a": ConnectorCost(**told)}, downtime=(lasted("clean", 7, a=7),))
+    world.write(TODAY)
+    world.cut(archive=ParquetArchive(str(tmp_path)))
+    (row,) = pq.read_table(file_of(tmp_path, "c")).to_pylist()
+    document = json.loads(row["document"])
+    assert (document["by_connector"], document["downtime"][0]["by_connector"]) == ({"a": told}, {"a": 7})
 
 
 def test_a_day_that_never_had_partitions_is_archived_too(world: World, tmp_path: Path) -> None:
