@@ -16,6 +16,8 @@ FOLDER = BUILD / "class-data"
 SPARK = "org.apache.spark.deploy.SparkSubmit"
 OPTIONS_OF_SPARK = "SPARK_SUBMIT_OPTS"
 """The environment variable from which Spark takes options of its Java."""
+OPTIONS_OF_EVERY_JAVA = "JDK_JAVA_OPTIONS"
+"""From this one the command `java` takes them: a worker of Spark hands it on to its executors."""
 
 
 def folder(java: Java, class_path: str) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyspark
 
-from lab.cluster import java
+from lab.cluster import class_data, java, jvm
 from lab.ports import HOST, free_ports
 from lab.process import Child, Lab
 from lab.sessions import commands_with, end_session
@@ -64,10 +64,15 @@ class SparkCluster:
         )  # fmt: skip
 
     def _run(self, name: str, command: list[str]) -> Child:
-        home = Path(pyspark.__file__).parent
+        home, found = Path(pyspark.__file__).parent, java.find()
+        # As Spark's own launcher orders them, else Java does not take what was recorded of another order.
+        jars = f"{next(home.glob('jars/slf4j-api-*.jar'))}:{home}/jars/*"
+        recorded = class_data.flags(found, class_data.spark_jars(), class_data.SPARK)
         environment = {
             **os.environ, "SPARK_HOME": str(home), "SPARK_LOCAL_IP": HOST, "SPARK_PUBLIC_DNS": HOST,
-            "PYSPARK_PYTHON": sys.executable, "SPARK_SCALA_VERSION": "2.13", **self.environ,
+            "PYSPARK_PYTHON": sys.executable, "SPARK_SCALA_VERSION": "2.13",
+            class_data.OPTIONS_OF_EVERY_JAVA: " ".join(recorded), **self.environ,
         }  # fmt: skip
-        base = [java.find().command, "-cp", f"{home}/jars/*", "-Xmx300m"]
-        return self.lab.start(name, [*base, *command], environment=environment)
+        return self.lab.start(
+            name, [found.command, *jvm.FLAGS, "-cp", jars, "-Xmx300m", *command], environment=environment
+        )
