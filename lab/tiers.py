@@ -1,13 +1,15 @@
 """`make test`: every tier, one line for each at the end (run or skipped, and why). `make test TIER=unit`: that one.
 
     a part of the unit tier, another one, …, a short tier, …     these compute
+    a part of the unit tier, …
     a file of the integration tier, another one, …               these wait for brokers, workers and Spark
     a file, …
     a file, …
 
-Whoever has nothing left of its own kind takes from the other, so no processor is idle until the end. What computes has
-a lower priority: no file waits for a processor because of it. Each piece is one process and says what it has to say
-when it has ended.
+Two compute, because files often wait all at once: with one, a processor of two would be idle then. Whoever has nothing
+left of its own kind takes from the other, but for one of the two, so no processor is idle until the end. What computes
+has a lower priority: no file waits for a processor because of it. Each piece is one process and says what it has to
+say when it has ended.
 
 With RM_REQUIRE_ALL_TIERS=1 each skip, of a tier or of a single test, is a failure, but for tiers that RM_MAY_BE_MISSING
 names, separated by spaces.
@@ -270,9 +272,10 @@ def run_all(tiers: Sequence[Tier], extra: Sequence[str], once_more: int = 0) -> 
     why_not = {tier.name: why for tier in tiers if (why := tier.missing()) is not None}
     queues = Queues((tier for tier in tiers if tier.name not in why_not), extra)
     print("what a part or a file says comes when it has ended", flush=True)
-    with ThreadPoolExecutor(AT_A_TIME + 1) as workers:
+    with ThreadPoolExecutor(AT_A_TIME + 2) as workers:
         try:
             working = [workers.submit(queues.work, queues.computing, queues.waiting)]
+            working.append(workers.submit(queues.work, queues.computing))
             if queues.waiting:
                 recording.record_once()
             working += [workers.submit(queues.work, queues.waiting, queues.computing) for _ in range(AT_A_TIME)]

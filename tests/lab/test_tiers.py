@@ -1,14 +1,18 @@
 """`make test`: how the tiers share the machine."""
 
+import dataclasses
 import json
 import os
 import re
+import threading
 from pathlib import Path
 
 import pytest
 
 from lab import pytest_run, tiers
+from lab.cluster import recording
 from lab.paths import ROOT
+from tests.waiting import PATIENCE_S
 
 # Fails where its priority is that of the process that started it.
 LOWERED = """
@@ -97,6 +101,22 @@ def test_who_has_nothing_left_of_its_own_kind_takes_from_the_other(capfdbinary: 
     assert list(queues.runs) == [tiers.INTEGRATION.name, tiers.UNIT.name]
     said = capfdbinary.readouterr().out
     assert said.index(b"=== tier integration tests/integration/") < said.index(b"=== tier unit part 1 of ")
+
+
+def test_two_pieces_compute_while_three_files_wait(monkeypatch: pytest.MonkeyPatch, seconds: Path) -> None:
+    together = threading.Barrier(2 + tiers.AT_A_TIME)
+
+    def run(*_: object) -> pytest_run.Run:
+        together.wait(PATIENCE_S)  # raises where one of them does not run beside the others
+        return pytest_run.Run(0, 1, 0, 0, b"", {})
+
+    monkeypatch.setattr(tiers.Piece, "run", run)
+    monkeypatch.setattr(tiers, "pieces", lambda tier: [tiers.Piece(tier, ())] * (3 if tier is tiers.INTEGRATION else 2))
+    monkeypatch.setattr(recording, "record_once", lambda: None)
+    whole = [dataclasses.replace(tier, missing=lambda: None) for tier in (tiers.UNIT, tiers.INTEGRATION)]
+    monkeypatch.setattr(tiers, "INTEGRATION", whole[1])
+    (unit, integration), _ = tiers.run_all(whole, [])
+    assert (unit.passed, integration.passed, unit.failed + integration.failed) == (2, 3, 0)
 
 
 def test_what_is_imported_is_compiled_once_for_all_processes() -> None:
