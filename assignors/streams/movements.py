@@ -11,45 +11,13 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from rebalance_monitor.assignors.java_heap import JavaHeap
-from .application import RUNNING, UNBOUNDED_LAG, AssignmentConfigs
+from .application import AssignmentConfigs
 from .eras import Era
 from .failures import illegal_state
 from .placement import Placement
 from .priority_set import PrioritySet
-from .tasks import HashOrders
-
-
-class Standing:
-    """How far each client is behind on one task."""
-
-    __slots__ = ("_clients", "_end", "_known", "caught_up", "least_lag")
-
-    def __init__(self, known: dict[int, int], end: int, clients: int, acceptable: int) -> None:
-        self._known = known
-        self._end = end
-        self._clients = clients
-        strangers = len(known) < clients
-        self.least_lag = min(known.values(), default=end)
-        if strangers:
-            self.least_lag = min(self.least_lag, end)
-        if acceptable == UNBOUNDED_LAG:
-            self.caught_up = frozenset(range(clients))
-        elif strangers and 0 <= end <= acceptable:
-            self.caught_up = frozenset(range(clients)) - {
-                client for client, lag in known.items() if lag != RUNNING and not 0 <= lag <= acceptable
-            }
-        else:
-            self.caught_up = frozenset(
-                client for client, lag in known.items() if lag == RUNNING or 0 <= lag <= acceptable
-            )
-
-    def lag(self, client: int) -> int:
-        """The client's lag; a client without state lags the whole changelog."""
-        return self._known.get(client, self._end)
-
-    def by_lag(self) -> list[int]:
-        """All clients, least lag first, then by process id."""
-        return sorted(range(self._clients), key=self.lag)
+from .standing import Standing
+from .tasks import HashOrders, TaskId
 
 
 class Movements:
@@ -74,18 +42,21 @@ class Movements:
 
     @cached_property
     def _standings(self) -> dict[int, Standing]:
-        placement = self._placement
-        known: dict[int, dict[int, int]] = {task: {} for task in self._stateful}
-        for client, state in enumerate(placement.clients):
-            for task, lag in state.known_lags.items():
-                row = known.get(placement.rank[task])
-                if row is not None:
-                    row[client] = lag
-        count = len(placement.clients)
+        placement, known = self._placement, self._placement.standings
         ends = placement.clients[0].ends if placement.clients else {}
-        return {
-            task: Standing(row, ends[placement.tasks[task]], count, self._acceptable) for task, row in known.items()
-        }
+        standings: dict[int, Standing] = {}
+        for task in self._stateful:
+            end = ends[placement.tasks[task]]
+            standing = known.get((task, end))
+            if standing is None:
+                standing = known[task, end] = self._standing(placement.tasks[task], end)
+            standings[task] = standing
+        return standings
+
+    def _standing(self, task: TaskId, end: int) -> Standing:
+        clients = self._placement.clients
+        lags = {number: lag for number, one in enumerate(clients) if (lag := one.known_lags.get(task)) is not None}
+        return Standing(lags, end, len(clients), self._acceptable)
 
     def move_actives(self) -> int:
         """Move active tasks; the number of movements."""
@@ -140,22 +111,21 @@ class Movements:
 
     def _scheduled(self, role: Sequence[set[int]]) -> tuple[JavaHeap[tuple[int, int]], PrioritySet]:
         """The movements that are needed, and the clients by load."""
-        placement = self._placement
-        by_load = PrioritySet(placement.load, [client.process_id for client in placement.clients], self._hash_orders)
+        placement, standings = self._placement, self._standings
+        by_load = PrioritySet(placement.load, placement.process_ids, self._hash_orders)
         queue: JavaHeap[tuple[int, int]] = JavaHeap()
         size = len(placement.tasks)
         for client, tasks in enumerate(role):
-            for task in sorted(tasks - self._moved_here[client]):
-                standing = self._standings[task]
-                if self._needs_move(standing, client):
+            behind = [task for task in tasks - self._moved_here[client] if client not in standings[task].caught_up]
+            for task in sorted(behind):
+                standing = standings[task]
+                if self._somebody_is_better(standing, client):
                     # The key orders by number of caught-up clients, then by task. Equal keys stay equal.
                     queue.add(len(standing.caught_up) * size + task, (task, client))
             by_load.offer(client)
         return queue, by_load
 
-    def _needs_move(self, standing: Standing, client: int) -> bool:
-        if client in standing.caught_up:
-            return False
+    def _somebody_is_better(self, standing: Standing, client: int) -> bool:
         if self._era.most_caught_up:
             return standing.least_lag < standing.lag(client)
         return bool(standing.caught_up)

@@ -8,19 +8,32 @@ from copy import copy
 
 from .clients import Client
 from .failures import illegal_argument
+from .standing import Standing
 from .tasks import TaskId, process_key, sorted_tasks
 
 
 class Placement:
     """Sets of tasks per client, with the load of each client kept up to date.
 
-    `load[c]` is the number of tasks of client `c` in either role per thread of it.
+    `load[c]` is the number of tasks of client `c` in either role per thread of it. `process_ids`: of the clients.
     """
 
-    __slots__ = ("active", "capacity", "clients", "count", "load", "rank", "standby", "tasks")
+    __slots__ = (
+        "active",
+        "capacity",
+        "clients",
+        "count",
+        "load",
+        "process_ids",
+        "rank",
+        "standby",
+        "standings",
+        "tasks",
+    )
 
     def __init__(self, clients: Iterable[Client], tasks: Iterable[TaskId]) -> None:
         self.clients: Sequence[Client] = sorted(clients, key=lambda client: process_key(client.process_id))
+        self.process_ids = [client.process_id for client in self.clients]
         self.tasks = sorted_tasks(tasks)
         self.rank = {task: number for number, task in enumerate(self.tasks)}
         self.capacity = [client.capacity for client in self.clients]
@@ -28,6 +41,8 @@ class Placement:
         self.standby: list[set[int]] = [set() for _ in self.clients]
         self.count = [0] * len(self.clients)
         self.load = [0.0] * len(self.clients)
+        self.standings: dict[tuple[int, int], Standing] = {}
+        """By task and the end offset sum of it, which all that a client lags follows from; copies share them."""
 
     def copied(self) -> "Placement":
         """The same, to be changed apart. The clients are the same ones."""

@@ -37,31 +37,24 @@ class PrioritySet:
 
     def poll(self, accepted: Container[int]) -> int | None:
         """Take out the first client that is accepted; None if there is none."""
+        queue = self._queue
         rejected: list[int] = []
         found = None
-        while self._queue:
-            client = self._take_first()
-            if client in accepted:
-                found = client
+        while queue:
+            first, last = queue[0], queue.pop()
+            if queue:
+                self._down(0, last)
+            if first in accepted:
+                found = first
                 break
-            rejected.append(client)
-        if rejected:
-            self.offer_all(self._in_hash_order(rejected))
+            rejected.append(first)
+        if found is not None:
+            self._members.remove(found)
+        # They are still members, and none of them is in the queue.
+        for client in self._hash_orders.clients(rejected, self._ids) if len(rejected) > 1 else rejected:
+            queue.append(client)
+            self._up(len(queue) - 1, client)
         return found
-
-    def _in_hash_order(self, clients: list[int]) -> list[int]:
-        if len(clients) < 2:
-            return clients
-        number = {self._ids[client]: client for client in clients}
-        return [number[one] for one in self._hash_orders.processes(number)]
-
-    def _take_first(self) -> int:
-        queue = self._queue
-        first, last = queue[0], queue.pop()
-        if queue:
-            self._down(0, last)
-        self._members.remove(first)
-        return first
 
     def _remove(self, client: int) -> None:
         queue = self._queue

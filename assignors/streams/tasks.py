@@ -5,7 +5,7 @@ sort as two *signed* 64-bit numbers: `80000000-...` comes first and `7fffffff-..
 assignor depends on these orders, and some on the order in which a Java hash table walks such keys.
 """
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 from uuid import UUID
@@ -149,6 +149,8 @@ class HashOrders:
         self._java_version = java_version
         self._task_hash: Callable[[TaskId], int] = task_hash if release >= _NEW_TASK_HASH_SINCE else old_task_hash
         self._processes: dict[tuple[ProcessId, ...], tuple[list[ProcessId], bool]] = {}
+        self._ids: Sequence[ProcessId] = ()
+        self._clients: dict[tuple[int, ...], tuple[list[int], bool]] = {}
 
     def tasks(self, tasks: Iterable[TaskId]) -> list[TaskId]:
         """A default-constructed set or map that received the tasks one by one."""
@@ -162,7 +164,25 @@ class HashOrders:
     def processes(self, processes: Iterable[ProcessId]) -> list[ProcessId]:
         """A default-constructed set or map that received the process ids one by one. A leader that is run again and
         again asks for few of them."""
-        given = tuple(processes)
+        order, unsure = self._processes_walked(tuple(processes))
+        self.unsure |= unsure
+        return list(order)
+
+    def clients(self, clients: Sequence[int], ids: Sequence[ProcessId]) -> Sequence[int]:
+        """The same of places in `ids`. As long as it is the same list, no process id is hashed again."""
+        if ids is not self._ids or len(self._clients) >= _MOST_REMEMBERED:
+            self._ids = ids
+            self._clients.clear()
+        given = tuple(clients)
+        found = self._clients.get(given)
+        if found is None:
+            number = {ids[client]: client for client in given}
+            order, unsure = self._processes_walked(tuple(number))
+            found = self._clients[given] = [number[one] for one in order], unsure
+        self.unsure |= found[1]
+        return found[0]
+
+    def _processes_walked(self, given: tuple[ProcessId, ...]) -> tuple[list[ProcessId], bool]:
         found = self._processes.get(given)
         if found is None:
             if len(self._processes) >= _MOST_REMEMBERED:
@@ -170,9 +190,7 @@ class HashOrders:
             table = JavaTable(process_hash, natural=process_key)
             table.add_all(given)
             found = self._processes[given] = table.keys(), table.unsure
-        order, unsure = found
-        self.unsure |= unsure
-        return list(order)
+        return found
 
     def processes_copied(self, processes: list[ProcessId]) -> list[ProcessId]:
         """A set copied from a collection of process ids in this order."""

@@ -103,3 +103,19 @@ def test_a_heap_gives_its_keys_in_order_and_loses_none(first: list[int], added: 
 def test_a_heap_refuses_to_remove_what_it_lacks() -> None:
     with pytest.raises(ValueError, match="no entry with key 3"):
         JavaHeap([(1, None)]).remove(3)
+
+
+@given(st.data(), st.lists(st.uuids(), unique=True, max_size=30), st.booleans())
+def test_places_of_processes_come_in_the_order_of_the_processes(
+    data: st.DataObject, ids: list[UUID], crowded: bool
+) -> None:
+    """Also when the same places are asked for again, and of another list."""
+    if crowded:  # in one bucket, so that the order rests on a tree
+        ids = [UUID(int=number << 32 | number << 16) for number in range(len(ids))]
+    orders, again = HashOrders((4, 3)), HashOrders((4, 3))
+    for listed in (ids, ids, ids[::-1]):
+        places = data.draw(st.permutations(range(len(listed))))
+        for _ in range(2):
+            orders.unsure = again.unsure = False
+            assert [listed[at] for at in orders.clients(places, listed)] == again.processes(listed[at] for at in places)
+            assert orders.unsure == again.unsure
