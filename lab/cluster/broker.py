@@ -4,7 +4,7 @@ import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from lab.cluster import jars, java, jvm
+from lab.cluster import class_data, jars, java, jvm
 from lab.cluster.java import Java
 from lab.errors import LabError
 from lab.ports import HOST, accepts, free_ports
@@ -121,7 +121,7 @@ def _start(
     done = subprocess.run(format_command, capture_output=True, text=True, env=java.environment(), check=False)
     if done.returncode != 0:
         raise LabError(f"the broker's storage could not be formatted: {(done.stderr or done.stdout).strip()[-400:]}")
-    command = jvm.command(java, folder, class_path, 400, "kafka.Kafka", str(properties))
+    command = jvm.command(java, folder, class_path, 400, class_data.BROKER, str(properties))
     child = lab.start(name, command, environment=java.environment(), last=True)
     broker = Broker(child, port)
     lab.wait_for("Kafka broker", lambda: accepts(port) and _answers(broker.address, brokers), child)

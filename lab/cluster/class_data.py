@@ -13,6 +13,7 @@ from lab.cluster.java import Java
 from lab.paths import BUILD
 
 FOLDER = BUILD / "class-data"
+BROKER, WORKER = "kafka.Kafka", "org.apache.kafka.connect.cli.ConnectDistributed"
 SPARK = "org.apache.spark.deploy.SparkSubmit"
 OPTIONS_OF_SPARK = "SPARK_SUBMIT_OPTS"
 """The environment variable from which Spark takes options of its Java."""
@@ -29,11 +30,13 @@ def folder(java: Java, class_path: str) -> Path:
 
 
 def flags(java: Java, class_path: str, main: str) -> tuple[str, ...]:
-    """For the start of this program; none where nothing was recorded."""
+    """For the start of this program, or of one that was not recorded and has the class path of a broker; none where
+    nothing was recorded."""
     if java.recorded_into is not None:
         return (f"-XX:ArchiveClassesAtExit={java.recorded_into / _file(main)}", "-Xlog:cds*=off")
-    found = folder(java, class_path) / _file(main)
-    return (f"-XX:SharedArchiveFile={found}", "-Xlog:cds*=off") if found.is_file() else ()
+    recorded = (folder(java, class_path) / _file(name) for name in (main, BROKER))
+    found = next((file for file in recorded if file.is_file()), None)
+    return () if found is None else (f"-XX:SharedArchiveFile={found}", "-Xlog:cds*=off")
 
 
 def spark_jars() -> str:

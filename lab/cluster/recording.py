@@ -23,9 +23,11 @@ from pathlib import Path
 
 from rebalance_monitor.streaming.config.sections import SparkSection
 from rebalance_monitor.streaming.spark.session import start_session, stop_session
+from rebalance_monitor.streaming.spark.warming import warm_up
 
 spark = start_session(SparkSection(), Path(sys.argv[1]), Path(sys.argv[1]))
 spark.range(2).mapInArrow(lambda batches: batches, "id long").toArrow()
+warm_up(spark, Path(sys.argv[1]))
 sys.exit(0 if stop_session(spark, float(sys.argv[2])) else 1)
 """
 

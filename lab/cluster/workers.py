@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import httpx
 
 from lab.asking import local
-from lab.cluster import jvm
+from lab.cluster import class_data, jvm
 from lab.cluster.broker import Broker
 from lab.cluster.java import Java
 from lab.errors import LabError
@@ -92,7 +92,7 @@ def start(
         properties = jvm.write_properties(
             folder / "worker.properties", _properties(broker, group, port, max_delay_ms, protocol)
         )
-        main = "org.apache.kafka.connect.cli.ConnectDistributed"
+        main = class_data.WORKER
         command = jvm.command(java, folder, class_path, 256, main, str(properties))
         # The file connectors resolve relative names here, so no path of this machine gets into the config topic.
         child = lab.start(f"worker-{number}", command, environment=java.environment(), cwd=folder)

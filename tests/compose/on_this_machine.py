@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from lab.cluster import jars, java, postgres
+from lab.cluster import class_data, jars, java, jvm, postgres
 from lab.cluster.java import Java
 from lab.ports import free_ports
 from lab.process import Lab
@@ -129,6 +129,9 @@ class Machine:
         own = {key: self.value(value) for key, value in SERVICES[name].get("environment", {}).items()}
         path = f"{self.postgres_tools}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}"
         common = self.java.environment()
+        main = class_data.WORKER if class_data.WORKER in str(SERVICES[name]) else class_data.BROKER
+        options = (*jvm.FLAGS, *class_data.flags(self.java, self.kafka_jars, main))
+        own[class_data.OPTIONS_OF_EVERY_JAVA] = " ".join(options)
         return {**common, **own, "PGPORT": str(self.ports[POSTGRES_PORT]), "PATH": path + common["PATH"]}
 
     def command(self, name: str) -> list[str]:

@@ -19,7 +19,7 @@ from confluent_kafka.admin import (
 )
 
 from lab.asking import local
-from lab.cluster import broker, config_topic, jars, java, offsets_reader, workers
+from lab.cluster import broker, class_data, config_topic, jars, java, jvm, offsets_reader, workers
 from lab.foreign import captured
 from lab.ports import HOST, free_ports
 from lab.share import story as sharers
@@ -103,7 +103,7 @@ def _tools(folder: Path, runtime: java.Java, class_path: str) -> Path:
     folder.mkdir()
     for name, main in TOOLS.items():
         script = folder / name
-        flags = "-Xmx128m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+        flags = " ".join(("-Xmx128m", *jvm.FLAGS, *class_data.flags(runtime, class_path, main)))
         script.write_text(f'#!/bin/sh\nexec "{runtime.command}" {flags} -cp "{class_path}" {main} "$@"\n')
         script.chmod(0o755)
     return folder
