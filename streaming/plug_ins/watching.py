@@ -14,7 +14,7 @@ from rebalance_monitor.assignors.streams.application_state import (
     TaskTopicPartition,
 )
 from rebalance_monitor.assignors.streams.tasks import ProcessId
-from rebalance_monitor.streaming.core.streams.plug_ins import CHANGELOG_RACKS, LAGS, RACKS
+from rebalance_monitor.streaming.core.streams.looked_at import CHANGELOG_RACKS, LAGS, RACKS
 
 _SETTINGS = frozenset(one.name for one in fields(AssignmentConfigs))
 

@@ -34,7 +34,8 @@ from rebalance_monitor.streaming.core.model.subjects import LastRecord
 from rebalance_monitor.streaming.core.reading.blobs import MemberFormat
 from .catalogue import STREAMS_CONTESTED
 from .generation import judged, shares_of
-from .plug_ins import ALL_RACKS, LAGS, NO_PLUG_INS, PlugIns
+from .looked_at import ALL_RACKS, LAGS
+from .plug_ins import NO_PLUG_INS, PlugIns
 from .rules import RULES
 from .sampled_ends import asked_from_ms, changelogs_of, written_until_ms
 from .state import StreamsState

@@ -23,12 +23,8 @@ from rebalance_monitor.assignors.streams.task_assignor import (
     TaskAssignor,
 )
 from rebalance_monitor.streaming.core.model.settings import PlugIn
+from .looked_at import ALL_RACKS, LAGS
 from .topology import Key
-
-LAGS, RACKS, CHANGELOG_RACKS = "lags", "racks", "changelog racks"
-"""What a plug-in may have looked at, beside the names of fields of `AssignmentConfigs`: lags, racks of the partitions
-that are read, racks of partitions that are changelogs alone."""
-ALL_RACKS = frozenset({RACKS, CHANGELOG_RACKS})
 
 
 class FailureKind(StrEnum):

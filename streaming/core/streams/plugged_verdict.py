@@ -25,8 +25,9 @@ from rebalance_monitor.streaming.core.model.settings import PlugIn, StreamsSetti
 from .differences import roles_of
 from .grading import NOT_KNOWN, Judged, expected_of, not_judged
 from .hypotheses import Remembered, first_of, frames, stateful_sets
+from .looked_at import CHANGELOG_RACKS, LAGS
 from .observed import ObservedRecord
-from .plug_ins import CHANGELOG_RACKS, LAGS, FailureKind, PlugInFailed, PlugInRun, sentence_of
+from .plug_ins import FailureKind, PlugInFailed, PlugInRun, sentence_of
 from .rack_modes import COSTS, STRATEGY, TAGS, shown_to_plug_in
 from .rounds import Hypothesis
 from .search import Found, Missed, Search

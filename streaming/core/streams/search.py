@@ -33,8 +33,9 @@ from .by_process import ByProcess, Work, placed
 from .caught_up import Possible, below_sums, firsts, fits, for_order, possible, sums_of, within
 from .differences import Difference, Place, difference, difference_but_copies, difference_by_process, places_of
 from .hypotheses import NOTHING, Assumptions, Choice, Frame, Worth, hypothesis_of
+from .looked_at import LAGS
 from .observed import ObservedRecord
-from .plug_ins import LAGS, PlugInRun
+from .plug_ins import PlugInRun
 from .rounds import Hypothesis, RoundMaker
 from .topology import key_of
 
