@@ -111,8 +111,8 @@ def add_group_commands(commands: Any) -> None:
     command.add_argument("--since", default="30d", metavar="TIME", help="from so long ago on (default: 30d)")
     _at(command, "until then")
     command.add_argument(
-        "--by", default="cause", metavar="WORDS", help="split by cluster, group, team, cause, month, day or rebalance, "
-        "or by several, separated by commas (default: cause)",
+        "--by", default="cause", metavar="WORDS", help="split by cluster, group, team, connector, cause, month, day or "
+        "rebalance, or by several, separated by commas (default: cause)",
     )  # fmt: skip
     output_option(command, ("table", "json", "yaml"))
 

@@ -45,7 +45,10 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("why", *ZOMBIES[2:]), "say what is meant: --group ID, --all-groups, or --at-once"),
     (("why", "--at-once", *ZOMBIES), "leave out --group and --all-groups"),
     (("why", "--since", "0", *ZOMBIES), "--since '0' is no time; write 90m, 2h or 1d12h"),
-    (("cost", "--by", "nothing", *ZOMBIES), "take words of cluster, group, team, connector, cause, month, day, rebalance"),
+    (
+        ("cost", "--by", "nothing", *ZOMBIES),
+        "take words of cluster, group, team, connector, cause, month, day, rebalance",
+    ),
     (("cost", "--since", "-3d", *ZOMBIES), "see rebalance-monitor cost --help"),
     (("advise", "--delay", "x", *ZOMBIES), "--delay 'x' is no time; write 90m, 2h or 1d12h"),
     (("advise", "--release", "99", *ZOMBIES), "write one such as 4.3"),

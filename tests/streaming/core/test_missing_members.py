@@ -79,7 +79,7 @@ def test_it_ends_when_the_last_static_member_is_given_up() -> None:
 def test_the_configuration_sets_the_patience() -> None:
     live = Live(told(THREE, TWO))
     damping = {"static_member_missing": Damping(for_ms=MINUTE_MS)}
-    live.story.settings = replace(live.story.settings, damping=damping)
+    live.settings = replace(live.settings, damping=damping)
     live.goes_on()
     assert live.goes_on(MINUTE_MS - 1) == []
     assert live.goes_on(MINUTE_MS) == OPENS
