@@ -94,12 +94,13 @@ def judge(case: Case) -> Judgement:
     judgement = _judged(case)
     if case.settings.release is None or judgement.verdict.grade in (Grade.MATCH, Grade.NOT_JUDGED):
         return judgement
-    again = _as_any_release(case)
-    verdict = judgement.verdict
-    if verdict.grade is Grade.UNEXPLAINED and again.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE):
-        verdict = replace(again.verdict, grade=Grade.EXPLAINABLE, reason=other_release(case.settings.release))
-    after, cut = hypotheses.bounded((*judgement.hypotheses, *again.hypotheses))
-    return replace(judgement, verdict=verdict, hypotheses=after, cut=cut or judgement.cut or again.cut)
+    first, second = judgement, _as_any_release(case)
+    if judgement.verdict.grade is Grade.UNEXPLAINED and second.verdict.grade in (Grade.MATCH, Grade.EXPLAINABLE):
+        reason = other_release(case.settings.release)
+        second = replace(second, verdict=replace(second.verdict, grade=Grade.EXPLAINABLE, reason=reason))
+        first, second = second, judgement
+    after, cut = hypotheses.bounded((*first.hypotheses, *second.hypotheses))
+    return replace(first, hypotheses=after, cut=cut or first.cut or second.cut)
 
 
 def _as_any_release(case: Case) -> Judgement:

@@ -208,12 +208,12 @@ def agreed_maximum(hypotheses: Iterable[LeaderHypothesis]) -> int | None:
 def _by_configured(
     carried: tuple[LeaderHypothesis, ...], settings: ConnectSettings
 ) -> tuple[tuple[LeaderHypothesis, ...], tuple[LeaderHypothesis, ...]]:
-    """Those of the configured release's family, and those of others; all are expected where that family is excluded."""
+    """Those of the configured release's family, and those of others. All are expected where the last answer showed
+    another family, whose minds then come first."""
     family = first_eras(settings)
-    expected = tuple(one for one in carried if one.era in family)
-    if not expected:
+    if not carried or carried[0].era not in family:
         return carried, ()
-    return expected, tuple(one for one in carried if one.era not in family)
+    return tuple(one for one in carried if one.era in family), tuple(one for one in carried if one.era not in family)
 
 
 def _other_releases(carried: tuple[LeaderHypothesis, ...], max_delay_ms: int | None) -> tuple[LeaderHypothesis, ...]:
