@@ -67,14 +67,14 @@ returns table (connector text, cost rebalance_monitor.cost) language sql immutab
     where greatest(rest.moved, rest.unassigned_ms, rest.stopped_ms, rest.doubled_ms, whole.held_up) > 0
 $$;
 
--- Sums by connector of two parts of a day together.
+-- Sums by connector of two parts of a day together: what neither knows stays null.
 create function rebalance_monitor.connectors_together(one jsonb, other jsonb) returns jsonb
 language sql immutable parallel safe as $$
     select case when one is null then other when other is null then one else (
         select jsonb_object_agg(key, sums) from (
-            select key, jsonb_agg(total order by place) as sums from (
-                select part.key, number.place,
-                    least(sum(nullif(number.value, 'null')::numeric), 9223372036854775807) as total
+            select key, jsonb_agg(case when total > most then most else total end order by place) as sums from (
+                select part.key, number.place, sum(nullif(number.value, 'null')::numeric) as total,
+                    9223372036854775807 as most
                 from (select * from jsonb_each(one) union all select * from jsonb_each(other)) as part
                 cross join jsonb_array_elements(part.value) with ordinality as number (value, place)
                 group by 1, 2

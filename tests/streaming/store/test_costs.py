@@ -213,6 +213,22 @@ def test_costs_of_connectors_stay_when_their_day_is_cut_and_come_together(world:
     assert asked(world.dsn, "connector")["total"]["rebalances"] == 3
 
 
+def test_findings_of_a_day_that_go_one_after_the_other_come_together(world: World) -> None:
+    """Their figures but one are not known: they do not become the largest that fits."""
+    at_ms = (TODAY - 31) * DAY_MS
+    connector = Subject("connector", "a")
+    for number in range(2):
+        found = incident(
+            "resolved", f"number {number}", group="g", code=DOUBLED, certainty=Certainty.LIKELY, opened_at_ms=at_ms,
+            resolved_at_ms=at_ms + 100, subjects=(connector,),
+        )  # fmt: skip
+        world.write(TODAY - 31, found, part(found))
+        world.change("update rebalance_monitor.outbox set done = true")
+        world.cut()
+    told = [line for line in asked(world.dsn, "connector")["lines"] if line["connector"] == "a"]
+    assert [(line["moved"], line["held_up"], line["doubled_ms"]) for line in told] == [(None, None, 200)]
+
+
 def test_what_an_older_release_wrote_or_cut_is_not_split(world: World) -> None:
     old = TODAY - 31
     split_up: dict[str, Any] = {
