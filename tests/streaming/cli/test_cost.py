@@ -8,7 +8,7 @@ from rich.table import Table
 
 from rebalance_monitor.streaming.cli import main
 from rebalance_monitor.streaming.cli.cost import shown
-from rebalance_monitor.streaming.core.costs import CostEntry, CostQuestion, CostSums, answer
+from rebalance_monitor.streaming.core.costs import BY, CostEntry, CostQuestion, CostSums, answer
 
 DOCS = Path(__file__).parents[3] / "docs/cost.md"
 START = "    $ rebalance-monitor "
@@ -22,6 +22,14 @@ def test_the_page_shows_what_is_printed(example: str, capsys: pytest.CaptureFixt
     assert main(example.removeprefix(START).split()) == 0
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == page
     assert len(page) > 4
+
+
+def test_the_help_names_every_word_that_sums_can_be_split_by(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["cost", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    named = text.partition("split by ")[2].partition(", or by several")[0]
+    assert named.replace(" or ", ", ").split(", ") == [*BY]
 
 
 def answered(*lines: tuple[str, int | None]) -> Any:
