@@ -266,7 +266,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
 
     def _report(self, sampler: Sampler) -> None:
         """Runs in the sampler's thread: what health and progress need to know, now and then."""
-        now_s = time.monotonic()
+        at_ms, now_s = time.time_ns() // 1_000_000, time.monotonic()  # in this order: ages count back from `at_ms`
         sample, lag = sampler.sample, self._lag
         if sample is not None and lag is not None and sampler.problem is None:
             lag.sampled(sampler.sampled_s, sample, sampler.names)
@@ -284,7 +284,7 @@ class KafkaReader(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type:
         control = self._control
         asked = sampler.names == tuple(sorted({**self._options.topics, **control.topics}))
         status = ReaderStatus(
-            at_ms=time.time_ns() // 1_000_000,
+            at_ms=at_ms,
             backlog=behind,
             missing=missing,
             problem=sampler.problem,

@@ -1,6 +1,8 @@
 """The reader under availableNow with a read limit: what the limit holds back is waited for, never left out. Of a log
 that went back the reader says so."""
 
+import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -52,3 +54,21 @@ def test_a_log_that_went_back_is_named(tmp_path: Path, end: int, missing: list[s
     sampler.topics.missing, sampler.unread.return_value = {}, {}
     reader._report(sampler)
     assert list(Channel(tmp_path).status().missing) == missing
+
+
+def test_what_was_read_is_told_no_later_than_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The age of what was read counts back from the time of the status, however long it takes to write it."""
+    elapsed = count(1_000)
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(elapsed)))
+    monkeypatch.setattr(time, "time_ns", lambda: next(elapsed) * 1_000_000_000)
+    reader = reader_at(tmp_path)
+    reader._lag = Lag(10.0)
+    reader._lag.committed(Offset(partitions={KEY: 50}, tick_ms=1))
+    sampler: Any = MagicMock(
+        sample=Sample(1, {KEY: Bounds(0, 50, 1)}), sampled_s=990.0, names=(KEY.topic,), problem=None, blind=None
+    )
+    sampler.topics.missing, sampler.unread.return_value = {}, {}
+    reader._report(sampler)
+    status = Channel(tmp_path).status()
+    assert status.behind_s is not None
+    assert status.at_ms - status.behind_s * 1_000 <= 990_000
