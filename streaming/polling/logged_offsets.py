@@ -102,7 +102,6 @@ class LoggedOffsets:
                 home.end = told.end
                 if not told.whole:
                     self._doubt(number)
-                    continue
                 for name, commits in told.groups.items():
                     if (group := self._groups.get(name)) is None:
                         continue

@@ -286,6 +286,19 @@ def test_a_group_whose_commits_come_from_elsewhere_is_asked_for() -> None:
     assert cluster.logged.begin("a" if other == "b" else "b") is None, "its home is not known"
 
 
+def test_a_commit_elsewhere_than_at_home_counts_in_a_batch_with_a_hole_too() -> None:
+    """A partition of the log that has no leader was never read, so nobody knows how many there are."""
+    logged = LoggedOffsets(LOG, ("*",), lambda: 1_000)
+    logged.restart({0: 0, 1: 0})
+    followed = logged.begin("ab")
+    assert followed is not None
+    logged.asked(followed, {T0: 1})
+    assert (home_partition("ab", 2), home_partition("ab", 3)) == (1, 0)
+    logged.take({0: ReadOfLog(3, False, {"ab": {T0: (2, 1_000)}})})
+    logged.read_to(1_000)
+    assert logged.of("ab") is None
+
+
 def test_a_group_that_is_not_watched_any_more_is_forgotten() -> None:
     cluster = Coordinator()
     cluster.turn()
