@@ -121,11 +121,12 @@ class World:
         self.load.start()
 
     def end(self) -> None:
-        """No more records, and nobody starts a job again; all that was written is stored and notified."""
+        """No more records, and nobody starts a job again; all that was written is stored, judged and notified."""
         self.wait("all Connect workers", self.group.whole)
         self.group.stop()
         self.load.stop()
         self.recovered()
+        self.wait("all verdicts", self._all_judged)
         self.wait("all notifications", self._all_notified)
         self._watching.set()
         self._supervisor.join()
@@ -242,6 +243,11 @@ class World:
             return False
 
         self.wait("recovered", stored)
+
+    def _all_judged(self) -> bool:
+        """None waits for a sample of topics any more."""
+        waiting = "select count(*) from rebalance_monitor.generations where pending_until_ms is not null"
+        return self.rows(waiting) == [(0,)]
 
     def _all_notified(self) -> bool:
         return self.rows("select count(*) from rebalance_monitor.outbox where not done") == [(0,)]
