@@ -190,7 +190,7 @@ def _fitted(case: Case, rounds: tuple[ConnectRound, ...], fits: list[Run]) -> Ju
         fits += others
     elif {one.era for one in case.carried.other_releases} <= {run.after.era for run in others}:
         beside += (run.after for run in others)
-    else:
+    elif case.carried.complete:  # what is incomplete, `judge` tries as any release anyway
         beside += _as_any_release(case).hypotheses
     if case.missing_generations:
         fits += _families_after_gap(case, rounds, fits)
