@@ -36,7 +36,7 @@ _PLAIN = {
     "timezone_aware": _MOMENT,
 }
 _TO_DO = {
-    "extra_forbidden": "remove it or correct its spelling (`rebalance-monitor config default` lists every key)",
+    "extra_forbidden": "remove it or correct its spelling",
     "missing": "add it",
     "invalid_key": "put it in quotes or correct its spelling",
 }
@@ -70,8 +70,10 @@ def _line(problem: Mapping[str, Any], where: str, origins: Mapping[tuple[str | i
     message = str(problem["msg"]).removeprefix("Value error, ").replace("Input should be", "must be", 1)
     what = _PLAIN.get(kind, message[:1].lower() + message[1:])
     to_do = _TO_DO.get(kind, "correct the value")
-    if kind == "extra_forbidden" and (near := get_close_matches(str(path[-1]), known_keys(path[:-1]), n=1)):
-        to_do = f"did you mean {near[0]}? (`rebalance-monitor config default` lists every key)"
+    if kind == "extra_forbidden" and (known := known_keys(path[:-1])):
+        near = get_close_matches(str(path[-1]), known, n=1)
+        to_do = f"did you mean {near[0]}?" if near else f"{to_do} to one of {', '.join(known)}"
+        to_do += " (`rebalance-monitor config default` lists every key)"
     if path and path[-1] == "[key]":  # the validator's mark: the key itself is what is wrong
         path = path[:-1]
     if kind == "invalid_key":

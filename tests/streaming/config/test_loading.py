@@ -114,6 +114,11 @@ def test_each_cluster_becomes_the_folds_settings(written: Writes) -> None:
         ("htpp: {port: 1}", "htpp: this key is unknown; did you mean http?"),
         ("http: {prot: 1}", "http.prot: this key is unknown; did you mean port?"),
         ("http: {xyz: 1}", "http.xyz: this key is unknown; remove it"),
+        (
+            "groups: [{groups: a, team: b}]",
+            "groups[0].groups: this key is unknown; remove it or correct its spelling to one of alerts, cluster, "
+            "connectors, damping, lag_s, match, members_at_least,",
+        ),
         ("http: {port: many}", "http.port: must be a whole number; correct the value"),
         ("http: {port: 70000}", "http.port: must be less than or equal to 65535; correct the value"),
         ("http: {port: 1}\nhttp: {port: 2}", "line 2, column 1: the key 'http' stands twice; correct the YAML there"),
